@@ -1,0 +1,1 @@
+"""Sources (load), partitions (who owns which rows), shards (row tables)."""
