@@ -12,7 +12,7 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shards:
-    """Client i owns `rows[offsets[i]:offsets[i + 1]]`.
+    """Client i owns `rows[offsets[i]:offsets[i + 1]]`. `note` says what had to be bent to make them, if anything.
 
     >>> s = Shards.of([[4, 1], [0]])
     >>> s.n, s.sizes.tolist(), s[0].tolist()
@@ -21,6 +21,7 @@ class Shards:
 
     rows: Rows
     offsets: Rows
+    note: str = ""
 
     @classmethod
     def of(cls, lists: Sequence[Sequence[int] | Rows]) -> "Shards":
