@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -121,7 +120,8 @@ class Sheet:
         if not good.all():
             row = int(np.argmin(good))
             fault = _fault(text[row], parsed[row], rule)
-            raise self.error(row, f"{shown(column)} = {shown(raw[row])!r}: {fault}")
+            value = "" if raw[row] is None else f" = {shown(raw[row])!r}"
+            raise self.error(row, f"{shown(column)}{value}: {fault}")
         return values
 
     def texts(self, column: str, option: str) -> pl.Series:
@@ -328,42 +328,45 @@ def _csv_trouble(text: str, name: str, separator: str, skipped: int) -> InputErr
 
 
 def _jsonl(data: bytes, name: str) -> Sheet:
-    """One object a line. Values become text, so that a number means the same in every format."""
-    columns: dict[str, list[str | None]] = {}
+    """One object a line, each with the keys of the first. Numbers stay as they are written, as in CSV."""
+    columns: dict[str, list[object]] = {}
     lines: list[int] = []
     for number, line in enumerate(_text(data, name).split("\n"), start=1):
-        if line.strip():
-            record = _json_record(line, f"{name}, line {number}")
-            columns = columns or {key: [] for key in record}
-            if record.keys() != columns.keys():
-                odd = sorted(record.keys() ^ columns.keys())[0]
-                raise InputError(f"{name}, line {number}: key {shown(odd)!r}: every line needs the keys of the first")
-            for key, value in record.items():
-                columns[key].append(_json_text(value))
-            lines.append(number)
-    frame = pl.DataFrame({key: pl.Series(cells, dtype=pl.String) for key, cells in columns.items()})
+        if not line or line.isspace():
+            continue
+        record = _json_record(line, name, number)
+        columns = columns or {key: [] for key in record}
+        if record.keys() != columns.keys():
+            odd = min(record.keys() ^ columns.keys())
+            raise InputError(f"{name}, line {number}: key {shown(odd)!r}: every line needs the keys of the first")
+        for key, value in record.items():
+            columns[key].append(value)
+        lines.append(number)
+    frame = pl.DataFrame({key: _json_series(cells) for key, cells in columns.items()})
     return Sheet(name=name, frame=frame, records=np.arange(frame.height), place=lambda i: f"line {lines[i]}")
 
 
-def _json_record(line: str, where: str) -> dict[str, Any]:
-    if line.lstrip()[:1] == "[":
-        raise InputError(f"{where}: a JSON array: must be one object a line; save it as JSON lines")
+_DECODER = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
+
+
+def _json_record(line: str, name: str, number: int) -> dict[str, object]:
     try:
-        record = json.loads(line)
+        record = _DECODER.decode(line)
         if "\\u" in line:  # half of a surrogate pair passes as JSON; no file or terminal can hold it
             json.dumps(record, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
-        reason = getattr(error, "msg", None) or getattr(error, "reason", "too deep, or a number of too many digits")
-        raise InputError(f"{where}: not JSON ({shown(reason)}); write one whole object a line") from None
-    if not isinstance(record, dict) or not record:
-        raise InputError(f"{where}: {shown(line.strip())!r}: must be an object; write {{'client': …, 'loss': …}}")
-    return record
+        reason = getattr(error, "msg", None) or getattr(error, "reason", "too deep")
+        raise InputError(f"{name}, line {number}: not JSON ({shown(reason)}); write one whole object a line") from None
+    if isinstance(record, dict) and record:
+        return record
+    remedy = "save it as JSON lines" if isinstance(record, list) else "write {'client': …, 'loss': …}"
+    raise InputError(f"{name}, line {number}: {shown(line.strip())!r}: must be one object a line; {remedy}")
 
 
-def _json_text(value: object) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    return repr(value) if type(value) in (int, float) else json.dumps(value)
+def _json_series(cells: list[object]) -> pl.Series:
+    """Text as it is; what is neither text, number nor null as its JSON, so that an error can show it."""
+    texts = [c if c is None or isinstance(c, str) else json.dumps(c) for c in cells]
+    return pl.Series(texts, dtype=pl.String)
 
 
 def _parquet(data: bytes, name: str) -> Sheet:

@@ -1,0 +1,59 @@
+"""Results on disk: whole or not at all."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from evenkeel.errors import InputError
+
+
+def as_json(result: Mapping[str, Any]) -> str:
+    """JSON in ASCII, without NaN: the same text for a terminal, a pipe and a file.
+
+    >>> as_json({"region": "Øst"})
+    '{\\n  "region": "\\\\u00d8st"\\n}'
+    """
+    return json.dumps(result, indent=2, allow_nan=False)
+
+
+def target(where: str, name: str) -> Path:
+    """The file that `--out` means: itself if it ends in .json, else `name`.json in that directory.
+
+    >>> target("runs/first", "audit").as_posix()
+    'runs/first/audit.json'
+    """
+    from evenkeel.data.table import shown
+
+    path, here = Path(where), shown(where, most=200)
+    if path.suffix == ".html" and not path.is_dir():
+        raise InputError(
+            f"--out {here}: HTML pages are not written yet; give a name that ends in .json, or a directory"
+        )
+    if path.suffix and path.suffix != ".json" and not path.is_dir():
+        raise InputError(f"--out {here}: must end in .json or be a directory; give such a name")
+    file = path if path.suffix == ".json" and not path.is_dir() else path / f"{name}.json"
+    if file.exists() and not file.is_file():
+        raise InputError(f"--out {here}: there is something there that is no file; give another name")
+    return file
+
+
+def save(file: Path, text: str) -> None:
+    """Write the file whole: into a neighbour first, which then takes its place in one step."""
+    from evenkeel.data.table import shown
+
+    neighbour = file.with_name(f".{file.name}.{os.getpid()}.part")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with neighbour.open("x", encoding="utf-8", newline="\n") as part:
+                part.write(text + "\n")
+                part.flush()
+                os.fsync(part.fileno())
+            neighbour.replace(file)
+        finally:
+            neighbour.unlink(missing_ok=True)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"--out {shown(file, most=200)}: cannot be written ({reason}); give another place") from None
