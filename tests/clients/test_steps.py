@@ -63,6 +63,7 @@ def test_gradient_is_the_formula_on_the_rows_that_the_draws_name(i, batch, index
     rows = drawn(f"gradient/{index}", i, batch=batch, steps=1)
     np.testing.assert_allclose(reply["grad"], f.grad(THETA.numpy(), rows), rtol=1e-12, atol=1e-14)
     assert reply["loss"] == pytest.approx(f.loss(THETA.numpy(), rows), rel=1e-12)
+    assert reply["norm2"] == pytest.approx(float(reply["grad"] @ reply["grad"]), rel=1e-12)
 
 
 def by_hand(i, how, shift):

@@ -77,9 +77,9 @@ def _stochastic(task: Task, client: Client, theta: Tensor, key: Key, cfg: Gradie
 
 
 def gradient(task: Task, client: Client, ask: Ask, key: Key) -> Reply:
-    """One stochastic gradient ∇f_i(θ, ξ) and the loss of that batch."""
+    """One stochastic gradient ∇f_i(θ, ξ), its squared norm and the loss of that batch."""
     grad, loss = _stochastic(task, client, ask.shared["theta"], key, settings(Gradient, ask.config))
-    return {"grad": grad, "loss": loss}
+    return {"grad": grad, "loss": loss, "norm2": float(grad.double().square().sum())}
 
 
 def _correction(task: Task, client: Client, ask: Ask, key: Key, cfg: Local) -> Tensor | None:

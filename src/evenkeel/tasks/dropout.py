@@ -4,6 +4,7 @@ Masks are drawn by NumPy before a model runs and fed in at each call of dropout,
 loop, a vectorised engine and a federation drop the same units.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -119,10 +120,9 @@ def draw_masks(  # noqa: PLR0917  the counters, in the order in which they are f
     slot = np.arange(rows)[:, None]
     masks = []
     for layer, (p, shape) in enumerate(dropped):
-        units, cut = int(np.prod(shape)), round(p * 2**_SLICE)
+        units, cut = math.prod(shape), round(p * 2**_SLICE)
         words = bits(key, f"{phase}/dropout", client, step, slot, layer, np.arange(-(-units * _SLICE // 64)))
-        kept = words.astype("<u8", copy=False).view("<u2")[..., :units] >= cut
+        kept = torch.from_numpy(words.astype("<u8", copy=False).view("<u2") >= cut)[..., :units]
         scale = 2**_SLICE / (2**_SLICE - cut) if cut < 2**_SLICE else 0.0
-        mask = torch.from_numpy(kept).to(dtype).mul_(scale)
-        masks.append(mask.reshape(*mask.shape[:-1], *shape))
+        masks.append(kept.to(dtype).mul_(scale).reshape(*kept.shape[:-1], *shape))
     return tuple(masks)

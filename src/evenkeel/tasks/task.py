@@ -1,6 +1,7 @@
 """A task: a model and a per-row loss f over one flat vector θ (one torch tensor of d numbers)."""
 
 import copy
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +24,14 @@ class Place(NamedTuple):
     shape: torch.Size
     first: int
     last: int
+
+
+class _Modules(threading.local):
+    """The model in both modes, one pair a thread: `functional_call` puts θ into a module while it runs."""
+
+    def __init__(self, template: nn.Module) -> None:
+        self.evaluating = copy.deepcopy(template).eval()
+        self.training = copy.deepcopy(template).train()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,25 +58,24 @@ class Task:
             raise InputError(f"kind = {self.kind!r}: no such loss; {nearest(self.kind, LOSSES)}")
         if not self.l2 >= 0:
             raise InputError(f"l2 = {self.l2}: must be 0 or more; 0 switches the ridge term off")
-        refuse_batch_norm(self.module)
+        refuse_batch_norm(self.template)
         if self.d == 0:
             raise InputError("the model has no parameters: nothing can be learned; give a model with at least one")
 
     @cached_property
-    def module(self) -> nn.Module:
-        """The model in evaluation mode; its own weights are never used after `init`."""
-        return self.fresh(0).eval()
+    def template(self) -> nn.Module:
+        """The model whose shapes and buffers are ours; its own weights are never used after `init`."""
+        return self.fresh(0)
 
     @cached_property
-    def training_module(self) -> nn.Module:
-        """The same model in training mode (a second one: threads share both, and neither changes)."""
-        return copy.deepcopy(self.module).train()
+    def _modules(self) -> "_Modules":
+        return _Modules(self.template)
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
         """Where each parameter lies in θ, in the model's own order."""
         found, at = [], 0
-        for name, p in self.module.named_parameters():
+        for name, p in self.template.named_parameters():
             found.append(Place(name, p.shape, at, at + p.numel()))
             at += p.numel()
         return tuple(found)
@@ -90,7 +98,7 @@ class Task:
     def unflatten(self, theta: Tensor) -> dict[str, Tensor]:
         """θ as a state_dict: views of θ for the parameters, the model's own buffers."""
         parameters = {p.name: theta[p.first : p.last].view(p.shape) for p in self.places}
-        return parameters | dict(self.module.named_buffers())
+        return parameters | dict(self.template.named_buffers())
 
     def flatten(self, state: Mapping[str, Tensor]) -> Tensor:
         """A state_dict as θ: `flatten(unflatten(theta))` is `theta`."""
@@ -102,13 +110,13 @@ class Task:
 
     def dropped(self, x: Tensor) -> tuple[Dropped, ...]:
         """The model's dropout calls on rows like those of x."""
-        return recorded(self.training_module, self.fit(x[:0]))
+        return recorded(self._modules.training, self.fit(x[:0]))
 
     def outputs(self, theta: Tensor, x: Tensor, masks: Masks | None = None) -> Tensor:
         """The model's outputs; with `masks` in training mode, the k-th dropout call multiplied by `masks[k]`."""
         if masks is None:
-            return cast("Tensor", functional_call(self.module, self.unflatten(theta), (x,)))
-        module = self.training_module
+            return cast("Tensor", functional_call(self._modules.evaluating, self.unflatten(theta), (x,)))
+        module = self._modules.training
         with fed(masks):
             return cast("Tensor", functional_call(module, self.unflatten(theta), (x,)))
 

@@ -1,0 +1,155 @@
+"""The vectorised transport: all clients at once, in chunks, on single-threaded workers."""
+
+import os
+import warnings
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+
+from evenkeel.clients import Client, Gradient, Local, Probe, Score, answer_one, settings
+from evenkeel.data.shards import Federation
+from evenkeel.engine.asked import Asked, Attendance, asked, demand_finite
+from evenkeel.engine.chunks import Chunk, Results, cut, gathered
+from evenkeel.engine.flat import flat_pass
+from evenkeel.engine.path import Path
+from evenkeel.engine.reference import Reference
+from evenkeel.engine.table import Table
+from evenkeel.engine.vmapped import Vmapped, can_vectorise
+from evenkeel.errors import InputError, RunFailedError, nearest
+from evenkeel.protocol import Ask, Key, Replies
+from evenkeel.tasks import Task
+
+_KINDS: Mapping[str, type] = {"probe": Probe, "gradient": Gradient, "local": Local, "score": Score, "hvp": Probe}
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Answers asks for all clients of a federation, and agrees with `Loop`.
+
+    `memory` is what it may take beyond the data, in bytes; `workers` are threads (None: one a core). The result does
+    not depend on the timing of threads. Another `workers` or `memory` may cut other chunks, which changes the order of
+    float sums, and so last digits.
+    """
+
+    task: Task
+    federation: Federation
+    memory: int = 2**31
+    workers: int | None = None
+    attendance: Attendance | None = None
+
+    @property
+    def n(self) -> int:
+        """The number of clients."""
+        return self.federation.n
+
+    @cached_property
+    def train(self) -> Table:
+        """The training rows, client after client if half of the memory holds them."""
+        shards = self.federation.train
+        needed = len(shards.rows) * self.task.fit(self.federation.x[:1]).nbytes
+        return Table.of(self.task, self.federation, shards, copy=needed <= self.memory / 2)
+
+    @cached_property
+    def valid(self) -> Table:
+        """The validation rows, gathered when they are scored."""
+        return Table.of(self.task, self.federation, self.federation.valid, copy=False)
+
+    @cached_property
+    def threads(self) -> int:
+        """The number of workers."""
+        return self.workers or len(os.sched_getaffinity(0))
+
+    @cached_property
+    def pool(self) -> ThreadPoolExecutor:
+        """Workers on which each operation runs single-threaded: one thread pool for all operations is slower."""
+        return ThreadPoolExecutor(self.threads, "evenkeel", initializer=lambda: torch.set_num_threads(1))
+
+    @cached_property
+    def path(self) -> Path:
+        """The fastest way to compute that this model allows."""
+        general = Vmapped(self.task, self.train, memory=self.memory // 4 // self.threads)
+        if can_vectorise(general):
+            return general
+        warnings.warn(
+            "torch.func.vmap cannot take this model: its clients are computed one after the other, which is slower",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return Reference(self.task, self.federation)
+
+    def answer(self, ask: Ask, key: Key) -> Replies:
+        """Ask all clients that are there."""
+        self._check(ask)
+        ask = ask._replace(shared={name: value.detach() for name, value in ask.shared.items()})
+        who = asked(ask, key, self.n, self.attendance)
+        if ask.phase == "probe":
+            return Replies(who.ids, self._probe(ask, who, key))
+        if ask.phase == "score":
+            return Replies(who.ids, self._score(ask, who))
+        return Replies(who.ids, self._chunks(ask, who, key))
+
+    def _check(self, ask: Ask) -> None:
+        """Refuse what no client could answer, before any work."""
+        if ask.phase not in _KINDS:
+            raise InputError(f"phase = {ask.phase!r}: no such client step; {nearest(ask.phase, _KINDS)}")
+        settings(_KINDS[ask.phase], ask.config)
+        empty = np.flatnonzero(self.train.sizes == 0)
+        if len(empty):
+            name = self.federation.names[empty[0]]
+            raise InputError(f"client {name!r} has no training rows; drop it or give it some before training")
+        for name, value in ask.shared.items():
+            if value.shape != (self.task.d,):
+                raise InputError(f"{name} has shape {tuple(value.shape)}: the task has {self.task.d} parameters")
+
+    def _ridge(self, ask: Ask) -> float:
+        theta = ask.shared["theta"].double()
+        return self.task.l2 / 2 * float(theta @ theta) if self.task.l2 else 0.0
+
+    def _probe(self, ask: Ask, who: Asked, key: Key) -> Mapping[str, Any]:
+        loss = flat_pass(self.path, self.train, self.pool, ask.shared["theta"], who.ids).loss + self._ridge(ask)
+        demand_finite(who.ids, self.federation.names, key, loss=loss)
+        return {"loss": loss}
+
+    def _score(self, ask: Ask, who: Asked) -> Mapping[str, Any]:
+        table = self.valid if settings(Score, ask.config).split == "valid" else self.train
+        means = flat_pass(self.path, table, self.pool, ask.shared["theta"], who.ids)
+        regression = self.task.kind == "regression"
+        return {
+            "loss": means.loss + self._ridge(ask),
+            "accuracy": np.full(len(who.ids), np.nan) if regression else means.score,
+            "error": means.score if regression else 1 - means.score,
+            "size": table.sizes[who.ids].astype(np.float64),
+        }
+
+    def _chunks(self, ask: Ask, who: Asked, key: Key) -> Mapping[str, Any]:
+        sizes = self.train.sizes
+        batch = int(ask.config.get("batch", 0)) or int(sizes.max())
+        control = int(ask.config.get("control_batch", batch)) or int(sizes.max())
+        rows = min(max(batch, control), int(sizes.max()))
+        chunks = cut(who, sizes, self.path.per_chunk(rows), self.threads)
+        return gathered(chunks, self.pool.map(lambda chunk: self._part(chunk, ask, key), chunks), len(who.ids))
+
+    def _part(self, chunk: Chunk, ask: Ask, key: Key) -> Results:
+        part = self.path.answer(chunk, ask, key)
+        finite = all(np.isfinite(s).all() for s in part.scalars.values())
+        if not (finite and all(bool(v.isfinite().all()) for v in part.vectors.values())):
+            self._blame(chunk, ask, key)
+        return part
+
+    def _blame(self, chunk: Chunk, ask: Ask, key: Key) -> None:
+        """Name the client whose reply is not finite: ask the chunk's clients one by one."""
+        for k in np.argsort(chunk.ids):
+            i = int(chunk.ids[k])
+            own = ask._replace(each={name: rows[k] for name, rows in chunk.each.items()})
+            reply = answer_one(self.task, Client.of(self.task, self.federation, i), own, key)
+            rows = {name: torch.as_tensor(value)[None] for name, value in reply.items()}
+            demand_finite(np.array([i]), self.federation.names, key, **rows)
+        raise RunFailedError(
+            f"diverged: the weighted sum of {ask.phase!r} in round {key.round} is not finite though each reply is; "
+            "the last good state is kept"
+        )

@@ -1,0 +1,78 @@
+"""The rows of all clients, client after client, so that a chunk of clients is a slab of rows."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from evenkeel.clients import Part
+from evenkeel.data.shards import Federation, Shards
+from evenkeel.tasks import Task
+
+Ids = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Client i's rows are the places offsets[i] to offsets[i + 1]; place p is row `rows[p]` of x, or p itself."""
+
+    task: Task
+    x: Tensor
+    y: Tensor
+    weight: Tensor | None
+    rows: Tensor | None
+    offsets: Ids
+
+    @classmethod
+    def of(cls, task: Task, federation: Federation, shards: Shards, *, copy: bool) -> "Table":
+        """The rows of one split; `copy` lays them out client after client, else they are gathered when needed."""
+        rows = torch.from_numpy(shards.rows)
+        part = Part.of(task, federation, shards.rows) if copy else None
+        return cls(
+            task=task,
+            x=federation.x if part is None else part.x,
+            y=federation.y if part is None else part.y,
+            weight=federation.row_weight if part is None else part.weight,
+            rows=rows if part is None else None,
+            offsets=shards.offsets,
+        )
+
+    @property
+    def sizes(self) -> Ids:
+        """Rows of each client."""
+        return np.diff(self.offsets)
+
+    def places(self, ids: Ids) -> Ids:
+        """The places of these clients' rows, client after client.
+
+        >>> from evenkeel.tasks import build
+        >>> data = Federation(x=torch.zeros(6, 1), y=torch.zeros(6), train=Shards.of([[0, 1], [2], [3, 4, 5]]),
+        ...                   valid=Shards.of([[], [], []]), names=("a", "b", "c"), classes=0)
+        >>> Table.of(build("linear", (1,), 0), data, data.train, copy=False).places(np.array([0, 2])).tolist()
+        [0, 1, 3, 4, 5]
+        """
+        return np.concatenate([np.arange(self.offsets[i], self.offsets[i + 1]) for i in ids] or [np.empty(0, np.int64)])
+
+    def block(self, first: int, last: int) -> Part:
+        """The rows at places first to last: a view where the rows were copied."""
+        if self.rows is not None:
+            return self.take(torch.arange(first, last))
+        weight = None if self.weight is None else self.weight[first:last]
+        return Part(x=self.x[first:last], y=self.y[first:last], weight=weight)
+
+    def factors(self, places: Tensor) -> Tensor:
+        """The row weights at these places (of any shape); only where there are weights."""
+        if self.weight is None:
+            raise ValueError("a table without row weights")
+        at = places if self.rows is None else self.rows[places]
+        return self.weight[at.to(self.weight.device)].to(self.task.device, self.task.dtype)
+
+    def take(self, places: Tensor, out: Tensor | None = None) -> Part:
+        """The rows at these places, brought to the task's device and dtype; x into `out` where it fits there."""
+        at = (places if self.rows is None else self.rows[places]).to(self.x.device)
+        fits = out is not None and out.dtype == self.x.dtype
+        x = torch.index_select(self.x, 0, at, out=out) if fits else self.x.index_select(0, at)
+        weight = None if self.weight is None else self.factors(places)
+        return Part(x=self.task.fit(x), y=self.task.fit(self.y[at]), weight=weight)
