@@ -46,7 +46,7 @@ def build(
         owned = PARTITIONS[name](source.y.numpy(), 100 if n is None else n, seed, **chosen)
         names = client_names(owned.n)
     train, valid = cut(owned, source.y.numpy(), how=split, fraction=fraction, seed=seed)
-    settings = ", ".join(f"{key}={value}" for key, value in chosen.items())
+    settings = f"({', '.join(f'{key}={value}' for key, value in chosen.items())})" if chosen else ""
     return Federation(
         x=source.x,
         y=source.y,
@@ -58,7 +58,7 @@ def build(
         origin="; ".join(
             [
                 f"{source.name}, {len(source):,} rows",
-                f"partition {name}({settings}), {owned.n} clients",
+                f"partition {name}{settings}, {owned.n} clients",
                 f"split {split} {fraction:g}",
                 f"seed {seed}",
                 *_remarks(owned),

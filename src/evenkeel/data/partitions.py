@@ -74,7 +74,8 @@ def _dirichlet_owner(y: NDArray[np.int64], n: int, rng: np.random.Generator, alp
             room = held < len(y) / n
             p = np.where(room, p, 0.0)
             p = p / p.sum() if p.sum() > 0 else room / room.sum()
-        edges = np.floor(np.cumsum(p)[:-1] * len(rows))
+        ends = np.cumsum(p)  # over its own end: with a sum of 0.999… the last client would get a row for a share of 0
+        edges = np.floor(ends[:-1] / ends[-1] * len(rows))
         owner[rows] = np.searchsorted(edges, np.arange(len(rows)), side="right")
         held += np.bincount(owner[rows], minlength=n)
     return owner

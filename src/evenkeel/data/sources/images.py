@@ -10,7 +10,7 @@ from torch import Tensor
 from evenkeel.data.source import Source
 from evenkeel.data.sources import cache
 from evenkeel.data.sources.cache import Bytes
-from evenkeel.data.sources.fetch import Way, fetch, placed
+from evenkeel.data.sources.fetch import Way, fetch
 from evenkeel.errors import InputError, nearest
 
 PARTS = {"train": ("train",), "test": ("t10k",), "all": ("train", "t10k")}
@@ -18,7 +18,10 @@ PARTS = {"train": ("train",), "test": ("t10k",), "all": ("train", "t10k")}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageSet:
-    """A published set of images: its files' digests, its channels' mean and deviation, and the ways to get it."""
+    """A published set of images: its files' digests, its channels' mean and deviation, and the ways to get it.
+
+    `by_hand` says which published files a user may put into the cache folder instead.
+    """
 
     name: str
     class_names: tuple[str, ...]
@@ -26,6 +29,7 @@ class ImageSet:
     mean: tuple[float, ...]
     std: tuple[float, ...]
     ways: Mapping[str, Way]
+    by_hand: str
 
     def file(self, part: str, what: str) -> str:
         """The name of one of the four files.
@@ -63,8 +67,7 @@ def ensure(images: ImageSet) -> None:
     folder = cache.folder(images.name)
     missing = [f for f in images.digests if not (folder / f).exists()]
     if missing:
-        ways = {"files in the cache folder": placed(tuple(images.digests)), **images.ways}
-        arrays = fetch(images.name, ways, images.digests, folder)
+        arrays = fetch(images.name, images.ways, images.digests, folder, images.by_hand)
         for f in missing:
             cache.write(folder / f, arrays[f])
 

