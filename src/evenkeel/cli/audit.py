@@ -108,7 +108,7 @@ def _example(file: str | None, choice: "Choice", out: str | None) -> tuple[str, 
     from evenkeel.cli.examples import SYNTHETIC
 
     if file is not None:
-        raise InputError(f"--example and {file!r}: there can be one table; leave one of them out")
+        raise InputError(f"--example and {file}: there can be one table; leave one of them out")
     if choice.compare is None and choice.by is None and not choice.only:
         choice = replace(choice, compare="run")
     elif choice.compare is None and not any(condition.startswith("run=") for condition in choice.only):

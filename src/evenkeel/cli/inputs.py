@@ -46,7 +46,7 @@ def tables(sheet: Sheet, choice: Choice) -> dict[str, LossTable]:
     runs = _parts(sheet, choice.compare, "--compare", MOST_RUNS)
     if len(runs) < 2:
         raise InputError(
-            f"{sheet.name}: column {shown(choice.compare)!r} has one value, {shown(next(iter(runs)))!r}: comparing "
+            f"{sheet.name}: column '{shown(choice.compare)}' has one value, '{shown(next(iter(runs)))}': comparing "
             "needs two runs; leave --compare out"
         )
     return {run: _table(part, choice, split) for run, part in runs.items()}
@@ -95,7 +95,7 @@ def _rows(sheet: Sheet, column: str, value: str, option: str) -> Sheet:
     if not mask.any():
         known = [shown(v) for v in values.unique(maintain_order=True)[:20].to_list() if len(v) < 100]
         raise InputError(
-            f"{sheet.name}: no row has {shown(column)} = {shown(value)!r} ({option}); {nearest(shown(value), known)}"
+            f"{sheet.name}: no row has {shown(column)} = '{shown(value)}' ({option}); {nearest(shown(value), known)}"
         )
     return sheet.take(mask)
 
@@ -104,7 +104,7 @@ def _labels(sheet: Sheet, column: str, option: str, most: int) -> pl.Series:
     values = sheet.texts(column, option)
     if values.n_unique() > most:
         raise InputError(
-            f"{sheet.name}: column {shown(column)!r} has {values.n_unique():,} values, {option} takes {most:,}; "
+            f"{sheet.name}: column '{shown(column)}' has {values.n_unique():,} values, {option} takes {most:,}; "
             "choose a coarser column"
         )
     return values

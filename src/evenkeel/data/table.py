@@ -98,7 +98,7 @@ class Sheet:
         if column not in self.columns:
             known = [shown(c) for c in self.columns if len(c) < 100][:20]
             raise InputError(
-                f"{self.name}: no column {shown(column)!r} in the first line; {nearest(shown(column), known)}; "
+                f"{self.name}: no column '{shown(column)}' in the first line; {nearest(shown(column), known)}; "
                 f"{option} NAME picks another column"
             )
         return self.frame[column]
@@ -112,7 +112,7 @@ class Sheet:
         """
         raw = self.series(column, option)
         if not (raw.dtype.is_numeric() or raw.dtype in (pl.String, pl.Null)):
-            raise InputError(f"{self.name}: column {shown(column)!r} holds {raw.dtype}: must be numbers; convert it")
+            raise InputError(f"{self.name}: column '{shown(column)}' holds {raw.dtype}: must be numbers; convert it")
         text = raw.str.strip_chars() if raw.dtype == pl.String else raw
         parsed = text.cast(pl.Float64, strict=False)
         values = parsed.fill_null(np.nan).to_numpy()
@@ -120,7 +120,7 @@ class Sheet:
         if not good.all():
             row = int(np.argmin(good))
             fault = _fault(text[row], parsed[row], rule)
-            value = "" if raw[row] is None else f" = {shown(raw[row])!r}"
+            value = "" if raw[row] is None else f" = '{shown(raw[row])}'"
             raise self.error(row, f"{shown(column)}{value}: {fault}")
         return values
 
@@ -128,7 +128,7 @@ class Sheet:
         """One column as text, none of it missing. Numbers stay as they are written."""
         raw = self.series(column, option)
         if raw.dtype.is_nested() or raw.dtype in (pl.Binary, pl.Object):
-            raise InputError(f"{self.name}: column {shown(column)!r} holds {raw.dtype}: must be text; convert it")
+            raise InputError(f"{self.name}: column '{shown(column)}' holds {raw.dtype}: must be text; convert it")
         text = raw.cast(pl.String)
         empty = (text.is_null() | (text.str.strip_chars() == "")).fill_null(value=True).to_numpy()
         if empty.any():
@@ -151,7 +151,7 @@ for several runs in one table give --compare COLUMN or --only COLUMN=VALUE
             first = names.index_of(names[row])
             raise self.error(
                 row,
-                f"{shown(column)} {shown(names[row])!r} is there twice, first at "
+                f"{shown(column)} '{shown(names[row])}' is there twice, first at "
                 f"{self.place(int(self.records[first or 0]))}: one row a client; for several runs in one table give "
                 "--compare COLUMN or --only COLUMN=VALUE",
             )
@@ -214,7 +214,7 @@ def _kind(path: str, name: str, data: bytes) -> str:
         return FORMATS[suffix]
     if path != "-" and Path(path).is_file():
         raise InputError(
-            f"{name}: unknown extension {shown(suffix)!r}; known: {', '.join(FORMATS)}; --format csv, tsv, parquet or "
+            f"{name}: unknown extension '{shown(suffix)}'; known: {', '.join(FORMATS)}; --format csv, tsv, parquet or "
             "jsonl says what it is"
         )
     if data.startswith(b"PAR1"):
@@ -282,7 +282,7 @@ def _header(cells: Sequence[str], name: str) -> list[str]:
     names = [cell or f"column {i}" for i, cell in enumerate(cells, start=1)]
     twice = next((c for i, c in enumerate(names) if c in names[:i]), None) if len(set(names)) < len(names) else None
     if twice is not None:
-        raise InputError(f"{name}: column {shown(twice)!r} is there twice in the first line; rename one")
+        raise InputError(f"{name}: column '{shown(twice)}' is there twice in the first line; rename one")
     return names
 
 
@@ -338,7 +338,7 @@ def _jsonl(data: bytes, name: str) -> Sheet:
         columns = columns or {key: [] for key in record}
         if record.keys() != columns.keys():
             odd = min(record.keys() ^ columns.keys())
-            raise InputError(f"{name}, line {number}: key {shown(odd)!r}: every line needs the keys of the first")
+            raise InputError(f"{name}, line {number}: key '{shown(odd)}': every line needs the keys of the first")
         for key, value in record.items():
             columns[key].append(value)
         lines.append(number)
@@ -360,7 +360,7 @@ def _json_record(line: str, name: str, number: int) -> dict[str, object]:
     if isinstance(record, dict) and record:
         return record
     remedy = "save it as JSON lines" if isinstance(record, list) else "write {'client': …, 'loss': …}"
-    raise InputError(f"{name}, line {number}: {shown(line.strip())!r}: must be one object a line; {remedy}")
+    raise InputError(f"{name}, line {number}: '{shown(line.strip())}': must be one object a line; {remedy}")
 
 
 def _json_series(cells: list[object]) -> pl.Series:
