@@ -240,8 +240,8 @@ print(len(images.load(TINY, part="train", raw=False)))
 
 
 def test_two_processes_that_fetch_at_once_leave_one_good_cache(folder):
-    command = [sys.executable, "-c", SCRIPT]
-    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    command, root = [sys.executable, "-c", SCRIPT], Path(__file__).parents[2]
+    both = [subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     assert [p.communicate(timeout=300)[0].strip() for p in both] == ["6", "6"]
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == {f: idx(a) for f, a in ARRAYS.items()}
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evenkeel.data.partitions import PARTITIONS, column, dirichlet, iid, quantity, shards
@@ -100,7 +100,6 @@ def test_each_class_has_its_own_dirichlet_vector():
     assert abs(np.corrcoef(np.array(shares).T)[0, 1]) < 5 / np.sqrt(400)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 500), st.sampled_from([0.05, 0.5, 5.0]))
 def test_with_the_cap_a_full_client_gets_nothing_of_the_next_class(seed, alpha):
     labels, n = np.arange(400) % 8, 6

@@ -38,6 +38,8 @@ class Source:
     def __post_init__(self) -> None:
         if not 0 < len(self.x) == len(self.y):
             raise InputError(f"{self.name}: {len(self.x)} rows of x, {len(self.y)} of y: must be as many, at least one")
+        if self.x.ndim < 2 or self.x.numel() == 0:
+            raise InputError(f"{self.name}: x of shape {tuple(self.x.shape)}: must be rows of features; give (N, d)")
         if self.classes:
             _refuse_labels(self.y, self.classes, self.name)
         for what, values in (("x", self.x), ("y", self.y), ("row_weight", self.row_weight)):
@@ -116,8 +118,7 @@ def from_tensors(
     names: tuple[str, ...] = ()
     groups = None
     if clients is not None:
-        labels, groups = np.unique(np.asarray(clients), return_inverse=True)
-        names = tuple(str(label) for label in labels)
+        names, groups = _grouped(clients, name)
     return Source(
         x=rows,
         y=target.to(torch.int64 if classes else torch.float32),
@@ -126,6 +127,15 @@ def from_tensors(
         groups=groups,
         group_names=names,
     )
+
+
+def _grouped(clients: ArrayLike, name: str) -> tuple[tuple[str, ...], Groups]:
+    """The clients' names in ascending order, and each row's number among them."""
+    marks = np.asarray(clients)
+    if marks.dtype.kind not in "biuSU" and not all(isinstance(m, str) for m in marks.ravel()):
+        raise InputError(f"{name}: clients must be text or whole numbers, one a row, none missing")
+    labels, groups = np.unique(marks, return_inverse=True)
+    return tuple(str(label) for label in labels), groups.astype(np.int64)
 
 
 def from_arrays(
