@@ -17,6 +17,10 @@ class RunFailedError(RuntimeError):
     """A run stopped by itself; its last good state is kept and it can be resumed."""
 
 
+class NobodyAnsweredError(RunFailedError):
+    """No client answered an ask: the round is skipped, the state stays as it is."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """The tail of an error about an unknown name: the nearest known one, or all of them.
 

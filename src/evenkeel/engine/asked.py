@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from evenkeel.draws import uniform
-from evenkeel.errors import InputError, RunFailedError
+from evenkeel.errors import InputError, NobodyAnsweredError, RunFailedError
 from evenkeel.protocol import Ask, Key
 
 Ids = NDArray[np.int64]
@@ -60,7 +60,7 @@ def asked(ask: Ask, key: Key, n: int, attendance: Attendance | None) -> Asked:
             raise InputError(f"{name}: {len(value)} rows for {len(ids)} clients asked; give one a client asked")
     here = ids if attendance is None else _checked(attendance(key, ask.phase, ids), n)
     if len(here) == 0:
-        raise RunFailedError(f"round {key.round}: no client answered {ask.phase!r}; the last good state is kept")
+        raise NobodyAnsweredError(f"round {key.round}: no client answered {ask.phase!r}; the last good state is kept")
     at = np.searchsorted(ids, here)
     if not np.array_equal(ids[np.minimum(at, len(ids) - 1)], here):
         raise InputError(

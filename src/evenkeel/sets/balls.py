@@ -3,20 +3,20 @@
 Each is a subset of Δ and symmetric. TV is a permutahedron; χ² projects on a segment; KL goes to a conic solver.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-import clarabel
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
-from scipy.optimize import brentq
-from scipy.special import rel_entr
 
-from evenkeel.sets.base import TOL, count, radius, spectral_skewness, vector
-from evenkeel.sets.conic import Block, Vector, at_most, distribution, join, project_blocks
+from evenkeel.sets.base import TOL, Vector, count, radius, spectral_skewness, vector
 from evenkeel.sets.permutahedron import greedy, majorised, project_isotonic
 from evenkeel.sets.shifts import clip_to_budget
+
+if TYPE_CHECKING:
+    from evenkeel.sets.conic import Block
 
 _POINT = 1e-15  # a radius so small that the ball is its centre, where a cone would have no inside
 
@@ -61,7 +61,7 @@ class Ball:
         inside = (a >= -tol).all() and abs(a.sum() - 1) <= tol
         return bool(inside and self.divergence(np.maximum(a, 0.0)) <= self.rho + tol * max(1.0, self.n * self.rho))
 
-    def block(self) -> Block:
+    def block(self) -> "Block":
         """The ball as conic constraints."""
         raise NotImplementedError
 
@@ -114,16 +114,13 @@ class ChiSquareBall(Ball):
             return nearest
         if self.rho == 0:
             return np.full(self.n, centre)
-        root: float = brentq(lambda t: self.divergence(at(t)) - self.rho, 0.0, 1.0, xtol=1e-16, rtol=1e-15)
-        return at(root)
+        return at(_root(lambda t: self.divergence(at(t)) - self.rho, 0.0, 1.0))
 
-    def block(self) -> Block:
-        """One second-order cone: ‖a − 1/n‖ ≤ √(ρ/n)."""
-        if self.rho < _POINT:
-            return join(distribution(self.n), at_most(1 / self.n, self.n))
-        G = sparse.vstack([sparse.csc_matrix((1, self.n)), -sparse.eye(self.n)])
-        h = np.append(np.sqrt(self.rho / self.n), np.full(self.n, -1 / self.n))
-        return join(distribution(self.n), Block(G, h, [clarabel.SecondOrderConeT(self.n + 1)]))
+    def block(self) -> "Block":
+        """One second-order cone."""
+        from evenkeel.sets import conic
+
+        return conic.within_euclid(self.n, np.sqrt(self.rho / self.n)) if self.rho >= _POINT else _centre(self.n)
 
     @property
     def skewness(self) -> float:
@@ -141,7 +138,7 @@ class KLBall(Ball):
 
     def divergence(self, a: Vector) -> float:
         """Σ a_i log(n·a_i)."""
-        return float(rel_entr(a, 1 / self.n).sum())
+        return float((a * np.log(np.where(a > 0, self.n * a, 1.0))).sum())
 
     def argmax(self, v: ArrayLike) -> Vector:
         """a ∝ exp(v/t), t the root of KL = ρ; uniform over the largest where even that is within ρ."""
@@ -157,24 +154,20 @@ class KLBall(Ball):
             e = np.exp(np.maximum(gap / (spread * np.exp(log_t)), -745.0))
             return np.asarray(e / e.sum())
 
-        root: float = brentq(lambda s: self.divergence(at(s)) - self.rho, -40.0, 40.0, xtol=1e-14, rtol=1e-15)
-        return at(root)
+        return at(_root(lambda s: self.divergence(at(s)) - self.rho, -40.0, 40.0))
 
     def project(self, v: ArrayLike) -> Vector:
         """By Clarabel on the exponential cone; to about 1e-7."""
         z = vector(v, self.n)
+        from evenkeel.sets.conic import project_blocks
+
         return project_blocks(z, [(self.block(), 1.0)])
 
-    def block(self) -> Block:
-        """t_i ≥ a_i·log(n·a_i) ⇔ (−t_i, a_i, 1/n) in the exponential cone; Σt ≤ ρ."""
-        if self.rho < _POINT:
-            return join(distribution(self.n), at_most(1 / self.n, self.n))
-        n, each = self.n, np.arange(self.n)
-        triples = sparse.lil_matrix((3 * n, 2 * n))
-        triples[3 * each, n + each] = 1.0
-        triples[3 * each + 1, each] = -1.0
-        cones = Block(triples, np.tile([0.0, 0.0, 1 / n], n), [clarabel.ExponentialConeT()] * n)
-        return join(distribution(n, n), _budget(n, self.rho), cones)
+    def block(self) -> "Block":
+        """n exponential cones."""
+        from evenkeel.sets import conic
+
+        return conic.within_entropy(self.n, self.rho) if self.rho >= _POINT else _centre(self.n)
 
     @cached_property
     def _heaviest(self) -> Vector:
@@ -187,7 +180,7 @@ class KLBall(Ball):
 
             end = 1 / k
             inside = self.divergence(two(end)) <= self.rho
-            x = end if inside else brentq(lambda x: self.divergence(two(x)) - self.rho, 1 / n, end, xtol=1e-16)
+            x = end if inside else _root(lambda x: self.divergence(two(x)) - self.rho, 1 / n, end)
             best = max(best, two(x), key=lambda a: float(np.square(a).sum()))
             if inside:
                 break
@@ -229,12 +222,11 @@ class TVBall(Ball):
         """By majorisation, up to tol."""
         return majorised(vector(x, self.n), self.spectrum, tol)
 
-    def block(self) -> Block:
-        """|a_i − 1/n| ≤ t_i, Σt ≤ 2ρ."""
-        n, unit = self.n, sparse.eye(self.n)
-        sides = sparse.vstack([sparse.hstack([unit, -unit]), sparse.hstack([-unit, -unit])])
-        h = np.repeat([1 / n, -1 / n], n)
-        return join(distribution(n, n), Block(sides, h, [clarabel.NonnegativeConeT(2 * n)]), _budget(n, 2 * self.rho))
+    def block(self) -> "Block":
+        """Linear, with one extra variable a client."""
+        from evenkeel.sets import conic
+
+        return conic.within_variation(self.n, self.rho)
 
     @property
     def skewness(self) -> float:
@@ -242,7 +234,15 @@ class TVBall(Ball):
         return spectral_skewness(self.spectrum)
 
 
-def _budget(n: int, most: float) -> Block:
-    """Σ of n extra variables ≤ most."""
-    row = sparse.hstack([sparse.csc_matrix((1, n)), np.ones((1, n))])
-    return Block(row, np.array([most]), [clarabel.NonnegativeConeT(1)])
+def _root(f: Callable[[float], float], a: float, b: float) -> float:
+    """Where f changes sign, to the last bits."""
+    from scipy.optimize import brentq
+
+    root: float = brentq(f, a, b, xtol=1e-16, rtol=1e-15)
+    return root
+
+
+def _centre(n: int) -> "Block":
+    from evenkeel.sets.conic import at_most, distribution, join
+
+    return join(distribution(n), at_most(1 / n, n))

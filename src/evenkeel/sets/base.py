@@ -1,13 +1,17 @@
 """What every ambiguity set answers, and the checks that all of them share."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from evenkeel.errors import InputError
-from evenkeel.sets.conic import Block, Vector
+
+if TYPE_CHECKING:
+    from evenkeel.sets.conic import Block  # loads SciPy's sparse matrices and the solver
+
+Vector = NDArray[np.float64]
 
 TOL = 1e-9
 
@@ -49,7 +53,7 @@ class AmbiguitySet(Protocol):
         """Whether x is a member up to `tol` in each constraint."""
         ...
 
-    def block(self) -> Block:
+    def block(self) -> "Block":
         """S as linear and conic constraints, for the solver that takes sets without a structure to exploit."""
         ...
 

@@ -2,14 +2,17 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from evenkeel.errors import InputError
-from evenkeel.sets.base import TOL, count, probability, share, spectral_skewness, vector
-from evenkeel.sets.conic import Block, Vector, at_most, distribution, join
+from evenkeel.sets.base import TOL, Vector, count, probability, share, spectral_skewness, vector
 from evenkeel.sets.shifts import Bound, clip_to_budget
+
+if TYPE_CHECKING:
+    from evenkeel.sets.conic import Block
 
 
 class CappedSimplex:
@@ -61,8 +64,10 @@ class CappedSimplex:
         a = vector(x, self.n)
         return bool((a >= -tol).all() and (a <= np.asarray(self.caps) + tol).all() and abs(a.sum() - 1) <= tol)
 
-    def block(self) -> Block:
+    def block(self) -> "Block":
         """Σa = 1, 0 ≤ a ≤ caps."""
+        from evenkeel.sets.conic import at_most, distribution, join
+
         return join(distribution(self.n), at_most(self.caps, self.n))
 
     @property

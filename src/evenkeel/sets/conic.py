@@ -1,7 +1,8 @@
 """Projection by a maintained conic solver (Clarabel), for sets without a structure to exploit.
 
 Each set gives a `Block`: a is a member ⇔ h − G·(a, e) ∈ K for some extra variables e and a product K of cones. A
-projection of z on Σ scale_k·S_k (Minkowski) stacks the blocks and minimises ½‖Σ scale_k·a_k − z‖².
+projection of z on Σ scale_k·S_k (Minkowski) stacks the blocks and minimises ½‖Σ scale_k·a_k − z‖². This module loads
+the solver, so sets import it only when they are asked for their block.
 """
 
 from collections.abc import Sequence
@@ -9,10 +10,9 @@ from typing import Any, NamedTuple
 
 import clarabel
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-Vector = NDArray[np.float64]
+from evenkeel.sets.base import Vector
 
 
 class Block(NamedTuple):
@@ -43,6 +43,45 @@ def join(*blocks: Block) -> Block:
         np.concatenate([b.h for b in blocks]),
         [cone for b in blocks for cone in b.cones],
     )
+
+
+def mixture(rows: Vector) -> Block:
+    """a = Σμ_j·row_j with μ a distribution: the μ are the extra variables."""
+    k, n = rows.shape
+    weights = distribution(k)
+    link = sparse.hstack([sparse.eye(n), -rows.T])
+    G = sparse.vstack([link, sparse.hstack([sparse.csc_matrix((k + 1, n)), weights.G])])
+    return Block(G, np.append(np.zeros(n), weights.h), [clarabel.ZeroConeT(n), *weights.cones])
+
+
+def within_euclid(n: int, radius: float) -> Block:
+    """One second-order cone: ‖a − 1/n‖ ≤ radius."""
+    G = sparse.vstack([sparse.csc_matrix((1, n)), -sparse.eye(n)])
+    h = np.append(radius, np.full(n, -1 / n))
+    return join(distribution(n), Block(G, h, [clarabel.SecondOrderConeT(n + 1)]))
+
+
+def within_entropy(n: int, rho: float) -> Block:
+    """t_i ≥ a_i·log(n·a_i) ⇔ (−t_i, a_i, 1/n) in the exponential cone; Σt ≤ ρ."""
+    each, triples = np.arange(n), sparse.lil_matrix((3 * n, 2 * n))
+    triples[3 * each, n + each] = 1.0
+    triples[3 * each + 1, each] = -1.0
+    cones = Block(triples, np.tile([0.0, 0.0, 1 / n], n), [clarabel.ExponentialConeT()] * n)
+    return join(distribution(n, n), _budget(n, rho), cones)
+
+
+def within_variation(n: int, rho: float) -> Block:
+    """|a_i − 1/n| ≤ t_i, Σt ≤ 2ρ."""
+    unit = sparse.eye(n)
+    sides = sparse.vstack([sparse.hstack([unit, -unit]), sparse.hstack([-unit, -unit])])
+    limits = Block(sides, np.repeat([1 / n, -1 / n], n), [clarabel.NonnegativeConeT(2 * n)])
+    return join(distribution(n, n), limits, _budget(n, 2 * rho))
+
+
+def _budget(n: int, most: float) -> Block:
+    """Σ of n extra variables ≤ most."""
+    row = sparse.hstack([sparse.csc_matrix((1, n)), np.ones((1, n))])
+    return Block(row, np.array([most]), [clarabel.NonnegativeConeT(1)])
 
 
 def project_blocks(z: Vector, parts: Sequence[tuple[Block, float]]) -> Vector:

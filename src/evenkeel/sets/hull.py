@@ -1,16 +1,16 @@
 """Hull(P): the convex hull of given weight vectors, such as groups of clients (AFL over domains)."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import clarabel
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
-from scipy.optimize import linprog
 
 from evenkeel.errors import InputError
-from evenkeel.sets.base import TOL, probability, spectral_skewness, vector
-from evenkeel.sets.conic import Block, Vector, distribution, project_blocks
+from evenkeel.sets.base import TOL, Vector, probability, spectral_skewness, vector
+
+if TYPE_CHECKING:
+    from evenkeel.sets.conic import Block
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,19 +60,19 @@ class Hull:
 
     def project(self, v: ArrayLike) -> Vector:
         """By Clarabel over the weights of the rows; to about 1e-8."""
+        from evenkeel.sets.conic import project_blocks
+
         return project_blocks(vector(v, self.n), [(self.block(), 1.0)])
 
     def contains(self, x: ArrayLike, tol: float = TOL) -> bool:
         """Whether some mixture of the rows comes within tol of x in every entry (a linear programme)."""
         return nearest_mixture(self.rows, vector(x, self.n)) <= tol
 
-    def block(self) -> Block:
-        """a = Σμ_j·P_j with μ a distribution: the μ are the extra variables."""
-        k = len(self.rows)
-        weights = distribution(k)
-        mixture = sparse.hstack([sparse.eye(self.n), -self.rows.T])
-        G = sparse.vstack([mixture, sparse.hstack([sparse.csc_matrix((k + 1, self.n)), weights.G])])
-        return Block(G, np.append(np.zeros(self.n), weights.h), [clarabel.ZeroConeT(self.n), *weights.cones])
+    def block(self) -> "Block":
+        """a = Σμ_j·P_j with μ a distribution."""
+        from evenkeel.sets.conic import mixture
+
+        return mixture(self.rows)
 
     @property
     def l1_norm(self) -> float:
@@ -91,6 +91,8 @@ def nearest_mixture(rows: Vector, x: Vector) -> float:
     >>> nearest_mixture(np.eye(2), np.array([0.5, 0.5]))
     0.0
     """
+    from scipy.optimize import linprog
+
     k, n = rows.shape
     ones = np.ones((n, 1))
     sides = np.block([[rows.T, -ones], [-rows.T, -ones]])

@@ -3,17 +3,20 @@
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from evenkeel.errors import InputError
-from evenkeel.sets.base import TOL, AmbiguitySet, spectral_skewness, vector
+from evenkeel.sets.base import TOL, AmbiguitySet, Vector, spectral_skewness, vector
 from evenkeel.sets.capped import CappedSimplex
-from evenkeel.sets.conic import Block, Vector, project_blocks
 from evenkeel.sets.hull import Hull, nearest_mixture
 from evenkeel.sets.permutahedron import majorised, project_isotonic
 from evenkeel.sets.shifts import project_pair, split_pair
+
+if TYPE_CHECKING:
+    from evenkeel.sets.conic import Block
 
 
 @dataclass(frozen=True)
@@ -83,9 +86,11 @@ class Integrated:
             return project_pair(z, self.A.caps, self.B.caps, self.phi)
         if self.spectrum is not None:
             return project_isotonic(z, self.spectrum)
+        from evenkeel.sets.conic import project_blocks
+
         return project_blocks(z, [(self.A.block(), 1 / (1 - self.phi)), (self.B.block(), -self.phi / (1 - self.phi))])
 
-    def block(self) -> Block:
+    def block(self) -> "Block":
         """Refused: a projection on an integrated set stacks the blocks of A and B itself."""
         raise InputError("block: an integrated set has none of its own; it is made of the blocks of A and B")
 

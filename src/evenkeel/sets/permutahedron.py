@@ -5,9 +5,8 @@ downwards, fit z↓ − w↓ by the best decreasing sequence g, answer z↓ − 
 """
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
-from evenkeel.sets.conic import Vector
+from evenkeel.sets.base import Vector
 
 
 def greedy(v: Vector, w: Vector) -> Vector:
@@ -27,6 +26,8 @@ def project_isotonic(z: Vector, w: Vector) -> Vector:
     >>> project_isotonic(np.array([9.0, 2.0, 1.0]), np.array([2.0, 0.0, -1.0])).tolist()
     [2.0, 0.0, -1.0]
     """
+    from scipy.optimize import isotonic_regression
+
     order = np.argsort(-z, kind="stable")
     top = z[order]
     lam = np.empty_like(top)

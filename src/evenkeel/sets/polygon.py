@@ -6,8 +6,7 @@ import numpy as np
 
 from evenkeel.errors import InputError
 from evenkeel.sets.balls import ChiSquareBall, KLBall
-from evenkeel.sets.base import AmbiguitySet
-from evenkeel.sets.conic import Vector
+from evenkeel.sets.base import AmbiguitySet, Vector
 from evenkeel.sets.hull import Hull
 from evenkeel.sets.integrated import Integrated
 

@@ -8,7 +8,7 @@ roots of a sample bracket the root, and only entries that the bracket leaves und
 import numpy as np
 from numpy.typing import NDArray
 
-from evenkeel.sets.conic import Vector
+from evenkeel.sets.base import Vector
 
 Bound = Vector | float  # one bound a client, or one for all
 _EPS = float(np.finfo(np.float64).eps)
