@@ -85,7 +85,13 @@ def test_completion_is_offered():
 
 @pytest.mark.parametrize(
     ("raised", "code"),
-    [(InputError("x"), 2), (RunFailedError("x"), 3), (typer.BadParameter("x"), 2), (KeyboardInterrupt(), 130)],
+    [
+        (InputError("x"), 2),
+        (RunFailedError("x"), 3),
+        (typer.BadParameter("x"), 2),
+        (KeyboardInterrupt(), 130),
+        (typer.Abort(), 130),
+    ],
 )
 def test_each_way_to_stop_has_its_exit_code(raised, code):
     small = typer.Typer(cls=Commands, pretty_exceptions_enable=False)

@@ -90,6 +90,13 @@ def test_numeric_names_stay_as_they_are_written():
     assert [c for c, _ in read(b'{"client":7,"loss":1}\n{"client":7.50,"loss":1}\n', "jsonl")] == ["7", "7.50"]
 
 
+def test_a_number_of_any_length_is_text_in_json_lines_as_well():
+    many = "9" * 6000
+    assert [c for c, _ in read(f'{{"client":{many},"loss":1}}\n'.encode(), "jsonl")] == [many]
+    with pytest.raises(InputError, match="must be finite"):
+        read(f'{{"client":1,"loss":{many}}}\n'.encode(), "jsonl")
+
+
 @given(st.lists(st.sampled_from(["a,1", "", '"b\n\nc",2', ",", '"d, e",3']), min_size=1, max_size=12), st.booleans())
 def test_the_line_that_an_error_names_is_the_line_an_editor_shows(body, lead):
     text = "\n" * lead + "client,loss\n" + "".join(line + "\n" for line in body)
