@@ -13,6 +13,7 @@ from evenkeel.errors import InputError, nearest
 
 # kind -> the module and the literal dict (name -> entry) in it
 CATALOGUES: Mapping[str, tuple[str, str]] = {
+    "algorithms": ("evenkeel.algorithms", "ALGORITHMS"),
     "indices": ("evenkeel.indices", "INDICES"),
     "sets": ("evenkeel.sets", "SETS"),
     "datasets": ("evenkeel.data.sources", "SOURCES"),

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from statistics import NormalDist
+from threading import Event
 
 import numpy as np
 
@@ -47,16 +48,20 @@ def repeat(worker: Callable[[], Evaluate], draws: int, n: int, threads: int = 2)
     >>> repeat(lambda: lambda draw: [draw, draw**2], 3, n=2).tolist()
     [[0.0, 0.0], [1.0, 1.0], [2.0, 4.0]]
     """
-    threads = min(threads, draws) if n >= _WORTH_A_THREAD else 1
+    threads, stop = min(threads, draws) if n >= _WORTH_A_THREAD else 1, Event()
 
     def part(first: int) -> list[Sequence[float]]:
         evaluate = worker()
-        return [evaluate(draw) for draw in range(first, draws, threads)]
+        return [evaluate(draw) for draw in range(first, draws, threads) if not stop.is_set()]
 
     if threads == 1:
         return np.array(part(0), dtype=np.float64)
     with ThreadPoolExecutor(threads) as pool:
-        parts = list(pool.map(part, range(threads)))
+        try:
+            parts = list(pool.map(part, range(threads)))
+        except BaseException:  # Ctrl-C reaches only this thread: the others look at `stop` before each draw
+            stop.set()
+            raise
     return np.array([parts[draw % threads][draw // threads] for draw in range(draws)], dtype=np.float64)
 
 
