@@ -136,6 +136,19 @@ def test_a_second_run_and_other_workers_give_the_same_numbers(pair, phase):
     same(replace(engine, workers=3).answer(ask, KEY), first, atol=1e-14)
 
 
+@pytest.mark.parametrize("who", [None, WHO])
+def test_a_round_that_uses_what_its_earlier_asks_left_agrees_with_the_loop(pair, who):
+    """The probe leaves first products, the gradient leaves c_i; another θ must find neither."""
+    task, engine, loop = pair
+    gradient = {"batch": 3}
+    local = {"eta": 0.05, "batch": 2, "steps": 3, "control_batch": 3}
+    for seed in (0, 1):
+        for phase, config in (("probe", {}), ("gradient", gradient), ("local", local), ("local", local)):
+            ask = question(task, phase, config, who=who, weights=True, c=phase == "local")
+            ask = ask._replace(shared=ask.shared | {"theta": task.init(seed)})
+            same(engine.answer(ask, KEY), loop.answer(ask, KEY))
+
+
 def test_without_room_for_a_copy_of_the_rows_the_numbers_are_the_same():
     task, row_shape, classes = TASKS["mlp"]
     data = federation(row_shape=row_shape, classes=classes, weighted=True)

@@ -15,7 +15,10 @@ from evenkeel.clients import Client, Gradient, Local, Probe, Score, answer_one, 
 from evenkeel.data.shards import Federation
 from evenkeel.engine.asked import Asked, Attendance, asked, demand_finite
 from evenkeel.engine.chunks import Chunk, Results, cut, gathered
-from evenkeel.engine.flat import flat_pass
+from evenkeel.engine.dense import Dense
+from evenkeel.engine.flat import Flat
+from evenkeel.engine.kept import Kept
+from evenkeel.engine.layers import layers_of
 from evenkeel.engine.path import Path
 from evenkeel.engine.reference import Reference
 from evenkeel.engine.table import Table
@@ -72,7 +75,11 @@ class Engine:
     @cached_property
     def path(self) -> Path:
         """The fastest way to compute that this model allows."""
-        general = Vmapped(self.task, self.train, memory=self.memory // 4 // self.threads)
+        general = Vmapped(self.task, self.train, memory=self.memory // 4 // self.threads, kept=Kept(room=0))
+        layers = layers_of(self.task, self.federation.x.dim() - 1)
+        if layers is not None:
+            kept = Kept(room=self.memory // 8, units=layers[0].weight.shape[0], dtype=self.task.dtype)
+            return Dense(self.task, self.train, layers, general, kept)
         if can_vectorise(general):
             return general
         warnings.warn(
@@ -80,13 +87,14 @@ class Engine:
             RuntimeWarning,
             stacklevel=2,
         )
-        return Reference(self.task, self.federation)
+        return Reference(self.task, self.federation, kept=Kept(room=0))
 
     def answer(self, ask: Ask, key: Key) -> Replies:
         """Ask all clients that are there."""
         self._check(ask)
         ask = ask._replace(shared={name: value.detach() for name, value in ask.shared.items()})
         who = asked(ask, key, self.n, self.attendance)
+        self.path.kept.renew(ask.shared["theta"])
         if ask.phase == "probe":
             return Replies(who.ids, self._probe(ask, who, key))
         if ask.phase == "score":
@@ -110,19 +118,22 @@ class Engine:
         theta = ask.shared["theta"].double()
         return self.task.l2 / 2 * float(theta @ theta) if self.task.l2 else 0.0
 
+    def _flat(self, table: Table, who: Asked) -> Flat:
+        return Flat(path=self.path, table=table, pool=self.pool, ids=who.ids)
+
     def _probe(self, ask: Ask, who: Asked, key: Key) -> Mapping[str, Any]:
-        loss = flat_pass(self.path, self.train, self.pool, ask.shared["theta"], who.ids).loss + self._ridge(ask)
+        loss = self._flat(self.train, who).losses(ask.shared["theta"]) + self._ridge(ask)
         demand_finite(who.ids, self.federation.names, key, loss=loss)
         return {"loss": loss}
 
     def _score(self, ask: Ask, who: Asked) -> Mapping[str, Any]:
         table = self.valid if settings(Score, ask.config).split == "valid" else self.train
-        means = flat_pass(self.path, table, self.pool, ask.shared["theta"], who.ids)
+        loss, score = self._flat(table, who).scores(ask.shared["theta"])
         regression = self.task.kind == "regression"
         return {
-            "loss": means.loss + self._ridge(ask),
-            "accuracy": np.full(len(who.ids), np.nan) if regression else means.score,
-            "error": means.score if regression else 1 - means.score,
+            "loss": loss + self._ridge(ask),
+            "accuracy": np.full(len(score), np.nan) if regression else score,
+            "error": score if regression else 1 - score,
             "size": table.sizes[who.ids].astype(np.float64),
         }
 

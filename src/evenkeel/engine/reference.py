@@ -6,9 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from evenkeel.clients import Client, answer_one
+from evenkeel.clients import Client, Part, answer_one
 from evenkeel.data.shards import Federation
 from evenkeel.engine.chunks import Chunk, Results
+from evenkeel.engine.kept import Kept
 from evenkeel.protocol import Ask, Key
 from evenkeel.tasks import Task
 
@@ -19,14 +20,15 @@ class Reference:
 
     task: Task
     federation: Federation
+    kept: Kept
 
     def per_chunk(self, rows: int) -> int:
         """A few clients: nothing is gained by more at once."""
         return 8
 
-    def outputs(self, theta: Tensor, x: Tensor) -> Tensor:
-        """The model's outputs on rows, dropout off."""
-        return self.task.outputs(theta, x)
+    def evaluate(self, theta: Tensor, part: Part, keep: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Row losses and outputs, dropout off."""
+        return self.task.losses_and_outputs(theta, part.x, part.y)
 
     def answer(self, chunk: Chunk, ask: Ask, key: Key) -> Results:
         """Each client's own answer."""

@@ -11,10 +11,11 @@ import torch
 from torch import Tensor
 from torch.func import grad, grad_and_value, vmap
 
-from evenkeel.clients import Gradient, Local, settings
+from evenkeel.clients import Gradient, Local, Part, settings
 from evenkeel.engine.chunks import Chunk, Results
 from evenkeel.engine.drawn import Batch, drawn
 from evenkeel.engine.finish import Finish, norm2
+from evenkeel.engine.kept import Kept
 from evenkeel.engine.table import Table
 from evenkeel.protocol import Ask, Key
 from evenkeel.tasks import Dropped, Task
@@ -29,6 +30,7 @@ class Vmapped:
     task: Task
     table: Table
     memory: int
+    kept: Kept
 
     def per_chunk(self, rows: int) -> int:
         """So many clients that their stacked θ are about 4 MiB and everything fits into memory."""
@@ -59,9 +61,9 @@ class Vmapped:
         """The model's dropout calls."""
         return self.task.dropped(self.table.x)
 
-    def outputs(self, theta: Tensor, x: Tensor) -> Tensor:
-        """The model's outputs on rows, dropout off."""
-        return self.task.outputs(theta, x)
+    def evaluate(self, theta: Tensor, part: Part, keep: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Row losses and outputs, dropout off."""
+        return self.task.losses_and_outputs(theta, part.x, part.y)
 
     def answer(self, chunk: Chunk, ask: Ask, key: Key) -> Results:
         """The chunk's replies."""

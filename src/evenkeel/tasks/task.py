@@ -124,6 +124,11 @@ class Task:
         """One loss a row; dropout is off without `masks`."""
         return LOSSES[self.kind](self.outputs(theta, x, masks), y)
 
+    def losses_and_outputs(self, theta: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """One loss a row and the outputs themselves, dropout off."""
+        out = self.outputs(theta, x)
+        return LOSSES[self.kind](out, y), out
+
     def score(self, theta: Tensor, x: Tensor, y: Tensor) -> Tensor:
         """One score a row: 1 or 0 for a right or wrong class, the squared error for regression."""
         return SCORES[self.kind](self.outputs(theta, x), y)

@@ -1,0 +1,70 @@
+"""What is kept between operations and between asks, to save time alone: nothing changes where it is missing."""
+
+import math
+import threading
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from evenkeel.clients import Gradient
+from evenkeel.engine.asked import Ids
+from evenkeel.protocol import Key
+
+
+class Scratch(threading.local):
+    """Buffers that a worker uses again and again: fresh memory of a megabyte costs more than the work on it.
+
+    >>> scratch = Scratch()
+    >>> a = scratch.take("rows", (2, 3), torch.float32)
+    >>> scratch.take("rows", (3, 1), torch.float32).data_ptr() == a.data_ptr()
+    True
+    """
+
+    def __init__(self) -> None:
+        self.held: dict[str, Tensor] = {}
+
+    def take(self, name: str, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
+        """The worker's buffer of this name with this shape; its contents are arbitrary."""
+        size = math.prod(shape)
+        if name not in self.held or self.held[name].numel() < size or self.held[name].dtype != dtype:
+            self.held[name] = torch.empty(size, dtype=dtype)
+        return self.held[name][:size].view(shape)
+
+
+@dataclass(slots=True, kw_only=True)
+class Kept:
+    """What an ask leaves for the next one at the same θ, in at most `room` bytes each.
+
+    `first` is W·x + b of the first layer for every training row, a column a row, from a probe (`units` is its height;
+    0: not wanted). `own` are the c_i of whole chunks from the phase "gradient".
+    """
+
+    room: int
+    units: int = 0
+    dtype: torch.dtype = torch.float32
+    theta: Tensor | None = None
+    first: Tensor | None = None
+    own: dict[tuple[Key, Gradient, bytes], Tensor] = field(default_factory=dict)
+    buffer: Tensor | None = None
+
+    def renew(self, theta: Tensor) -> None:
+        """Forget everything if θ is another one."""
+        if self.theta is None or not torch.equal(self.theta, theta):
+            self.theta, self.first, self.own = theta.clone(), None, {}
+
+    def columns(self, rows: int) -> Tensor | None:
+        """A buffer (units, rows) for a probe to fill; None if it is not wanted or there is no room."""
+        self.first = None
+        if self.buffer is None and 0 < self.units * rows * self.dtype.itemsize <= self.room:
+            self.buffer = torch.empty(self.units, rows, dtype=self.dtype)
+        return self.buffer
+
+    def put(self, key: Key, cfg: Gradient, ids: Ids, rows: Tensor) -> None:
+        """Keep the gradients of a chunk, while there is room."""
+        if rows.nbytes + sum(r.nbytes for r in list(self.own.values())) <= self.room:
+            self.own[key, cfg, ids.tobytes()] = rows
+
+    def pop(self, key: Key, cfg: Gradient, ids: Ids) -> Tensor | None:
+        """The gradients of a chunk, which the caller may then overwrite."""
+        return self.own.pop((key, cfg, ids.tobytes()), None)
