@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from evenkeel.engine import Absent, Engine, Loop
+from evenkeel.engine import Absent, Engine, Loop, dense
 from evenkeel.errors import InputError, RunFailedError
 from evenkeel.protocol import Ask, Key
 from evenkeel.tasks import Task, build
@@ -73,8 +73,8 @@ def numbers(d, seed, rows=None):
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=F64) / 10
 
 
-def question(task, phase, config, *, who=None, weights=False, c=False, own=False):
-    n = len(SIZES) if who is None else len(who)
+def question(task, phase, config, *, who=None, n=5, weights=False, c=False, own=False):
+    n = n if who is None else len(who)
     shared = {"theta": task.init(0)} | ({"v": numbers(task.d, 1)} if phase == "hvp" else {})
     if c:
         shared["c"] = numbers(task.d, 2)
@@ -117,6 +117,23 @@ def test_local_steps_with_a_control_agree_with_the_loop(pair, config, weights, o
     task, engine, loop = pair
     ask = question(task, "local", config, weights=weights, c=True, own=own)
     same(engine.answer(ask, KEY), loop.answer(ask, KEY))
+
+
+@pytest.mark.parametrize("always", [False, True])
+@pytest.mark.parametrize("name", ["mlp", "deep", "ridge", "logistic"])
+@pytest.mark.parametrize("sizes", [SIZES, (5, 5, 5)])
+def test_the_first_layer_in_row_space_agrees_with_the_loop(monkeypatch, name, always, sizes):
+    monkeypatch.setattr(dense, "cheaper", lambda **work: always)
+    task, row_shape, classes = TASKS[name]
+    data = federation(row_shape=row_shape, classes=classes, weighted=name == "mlp", sizes=sizes)
+    engine, loop = Engine(task, data), Loop(task, data)
+    for phase, config in CONFIGS:
+        if phase in {"probe", "local"}:  # after the probe its first products are there
+            for who in (None, np.arange(len(sizes))[::2]):
+                ask = question(task, phase, config, who=who, n=len(sizes), weights=True, c=phase == "local")
+                same(engine.answer(ask, KEY), loop.answer(ask, KEY))
+                ask = question(task, phase, config, who=who, n=len(sizes), own=phase == "local", c=phase == "local")
+                same(engine.answer(ask, KEY), loop.answer(ask, KEY))
 
 
 @pytest.mark.parametrize(("phase", "config"), CONFIGS)

@@ -6,15 +6,17 @@ and W ← W − η·slope·aᵀ, where the gradient is never stored: `baddbmm_` 
 
 from dataclasses import dataclass, field
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from evenkeel.clients import Gradient, Local, Part, settings
 from evenkeel.engine.chunks import Chunk, Results
-from evenkeel.engine.drawn import Batch, drawn
+from evenkeel.engine.drawn import Batch, Drawn, drawn
 from evenkeel.engine.finish import Finish, norm2
 from evenkeel.engine.kept import Kept, Scratch
 from evenkeel.engine.layers import Layer, Parameters, affine, backward, forward, losses_of, parameters, slope_of
+from evenkeel.engine.rowspace import RowSpace, cheaper, row_space
 from evenkeel.engine.table import Table
 from evenkeel.engine.vmapped import Vmapped
 from evenkeel.protocol import Ask, Key
@@ -68,57 +70,69 @@ class Dense:
         how = {"batch": cfg.batch, "steps": cfg.steps, "epochs": cfg.epochs}
         plan = drawn(self.table, chunk, key, "local", dropout=self.general.dropped if cfg.dropout else (), **how)
         u = self._stack("u", chunk, theta).copy_(theta)
+        first = self._row_space(chunk, theta, shift, cfg, plan)
+        rest = first.last if first else 0
         finish = Finish(steps=plan.steps, cfg=cfg)
         for j, batch in enumerate(plan):
-            self._step(u[: batch.active], batch, cfg.eta, at_theta=j == 0)
+            active = u[: batch.active]
+            self._step(active, batch, cfg.eta, j, first)
             if shift is not None:
-                u[: batch.active].sub_(shift[: batch.active], alpha=cfg.eta)
+                active[:, rest:].sub_(shift[: batch.active, rest:], alpha=cfg.eta)
+            if first and finish.wants(j):
+                first.write(u, theta, shift, np.minimum(plan.steps, j + 1))
             finish.keep(j, u)
         return finish.results(chunk, theta, u)
 
-    def _stack(self, name: str, chunk: Chunk, like: Tensor) -> Tensor:
-        """Room for one vector a client: a worker's own buffer, unless the rows themselves are the reply."""
-        shape = len(chunk.ids), self.task.d
-        return like.new_empty(shape) if chunk.weights is None else self.scratch.take(name, shape, like.dtype)
-
-    def _step(self, u: Tensor, batch: Batch, eta: float, *, at_theta: bool) -> None:
+    def _step(self, u: Tensor, batch: Batch, eta: float, j: int, first: RowSpace | None) -> None:
         """u ← u − η∇f(u, ξ), the gradient added to u as it is computed."""
-        stack = parameters(self.layers, u)
-        acts, slopes, _ = self._passes(stack, batch, at_theta=at_theta)
-        keep = 1 - eta * self.task.l2
-        for (weight, bias), a, slope in zip(stack, acts[:-1], slopes, strict=True):
+        stack, keep = parameters(self.layers, u), 1 - eta * self.task.l2
+        if first:
+            known = first.products(j, batch.places)
+            acts, slopes = self._passes(stack, batch, known, known)
+            first.add(batch.places, slopes[0])
+        else:
+            start = self.kept.columns_at(batch.places) if j == 0 else None
+            acts, slopes = self._passes(stack, batch, self._inputs(batch), start)
+        for k in range(1 if first else 0, len(stack)):
+            (weight, bias), slope, a = stack[k], slopes[k], acts[k].transpose(1, 2)
             if weight[0].numel() >= _FUSED:
-                weight.baddbmm_(slope, a.transpose(1, 2), beta=keep, alpha=-eta)
+                weight.baddbmm_(slope, a, beta=keep, alpha=-eta)
             else:
-                weight.mul_(keep).sub_(torch.bmm(slope, a.transpose(1, 2)), alpha=eta)
+                weight.mul_(keep).sub_(torch.bmm(slope, a), alpha=eta)
             if bias is not None:
                 bias.mul_(keep).sub_(slope.sum(2, keepdim=True), alpha=eta)
 
-    def _passes(self, stack: Parameters, batch: Batch, *, at_theta: bool) -> tuple[list[Tensor], list[Tensor], Tensor]:
-        """Activations, slopes (with the rows' factors in them) and targets of one step."""
-        places, shape = batch.places.flatten(), batch.places.shape
-        buffer = self.scratch.take("x", (len(places), *self.table.x.shape[1:]), self.task.dtype)
-        part = self.table.take(places, out=buffer)
-        x, y = part.x.view(*shape, -1).transpose(1, 2), part.y.view(*shape, *part.y.shape[1:])
+    def _passes(
+        self, stack: Parameters, batch: Batch, x: Tensor, first: Tensor | None
+    ) -> tuple[list[Tensor], list[Tensor]]:
+        """Activations and slopes (with the rows' factors in them) of one step."""
         masks = [m.transpose(1, 2).contiguous() for m in batch.masks]
-        first = None
-        if at_theta and self.kept.first is not None:
-            first = self.kept.first.index_select(1, places).view(-1, *shape).transpose(0, 1)
         acts = forward(self.layers, stack, x, masks, first)
-        slope = slope_of(self.task.kind, acts[-1], y).mul_(batch.factor[:, None])
-        return acts, backward(self.layers, stack, acts, slope, masks), y
+        slope = slope_of(self.task.kind, acts[-1], self._targets(batch)).mul_(batch.factor[:, None])
+        return acts, backward(self.layers, stack, acts, slope, masks)
+
+    def _inputs(self, batch: Batch) -> Tensor:
+        """x of a step, (clients, in, slots), in the worker's buffer."""
+        places = batch.places.flatten()
+        buffer = self.scratch.take("x", (len(places), *self.table.x.shape[1:]), self.task.dtype)
+        return self.table.inputs(places, out=buffer).view(*batch.places.shape, -1).transpose(1, 2)
+
+    def _targets(self, batch: Batch) -> Tensor:
+        """y of a step, (clients, slots)."""
+        y = self.table.targets(batch.places.flatten())
+        return y.view(*batch.places.shape, *y.shape[1:])
 
     def _gradient(self, chunk: Chunk, theta: Tensor, cfg: Gradient, key: Key, into: Tensor) -> Tensor:
         """Write each client's ∇f_i(θ, ξ) into a row, and return the losses of these batches."""
         dropout = self.general.dropped if cfg.dropout else ()
         (batch,) = drawn(self.table, chunk, key, cfg.phase, dropout=dropout, batch=cfg.batch, steps=1)
         stack = parameters(self.layers, theta.expand(len(chunk.ids), -1))
-        acts, slopes, y = self._passes(stack, batch, at_theta=True)
+        acts, slopes = self._passes(stack, batch, self._inputs(batch), self.kept.columns_at(batch.places))
         for (weight, bias), a, slope in zip(parameters(self.layers, into), acts[:-1], slopes, strict=True):
             torch.bmm(slope, a.transpose(1, 2), out=weight)
             if bias is not None:
                 torch.sum(slope, 2, keepdim=True, out=bias)
-        losses = (losses_of(self.task.kind, acts[-1], y) * batch.factor).sum(1)
+        losses = (losses_of(self.task.kind, acts[-1], self._targets(batch)) * batch.factor).sum(1)
         if not self.task.l2:
             return losses
         into.add_(theta, alpha=self.task.l2)
@@ -136,3 +150,18 @@ class Dense:
             own = self._stack("shift", chunk, c)
             self._gradient(chunk, ask.shared["theta"], cfg.control, key, own)
         return torch.sub(c, own, out=own)
+
+    def _stack(self, name: str, chunk: Chunk, like: Tensor) -> Tensor:
+        """Room for one vector a client: a worker's own buffer, unless the rows themselves are the reply."""
+        shape = len(chunk.ids), self.task.d
+        return like.new_empty(shape) if chunk.weights is None else self.scratch.take(name, shape, like.dtype)
+
+    def _row_space(self, chunk: Chunk, theta: Tensor, shift: Tensor | None, cfg: Local, plan: Drawn) -> RowSpace | None:
+        """The first layer in row space, where that is less work and its rows fit."""
+        units, inputs = self.layers[0].weight.shape
+        rows, slots = int(self.table.sizes[chunk.ids].max()), plan.places.shape[2]
+        work = {"rows": rows, "inputs": inputs, "units": units, "batch": slots, "steps": int(plan.steps.max())}
+        fits = len(chunk.ids) * rows * (inputs + rows) * theta.itemsize <= self.general.memory
+        if not (fits and cheaper(**work, shifted=shift is not None, known=self.kept.first is not None)):
+            return None
+        return row_space(self.layers[0], self.table, self.kept, chunk, theta=theta, shift=shift, eta=cfg.eta)

@@ -30,6 +30,10 @@ class Finish:
     cfg: Local
     snapshot: Tensor | None = None
 
+    def wants(self, j: int) -> bool:
+        """Whether u after step j is needed: at the snapshot and at the end."""
+        return j in {self.cfg.snapshot, int(self.steps.max()) - 1}
+
     def keep(self, j: int, u: Tensor) -> None:
         """Copy u where step j is the one asked for; clients that ended earlier have stopped moving by then."""
         if self.cfg.snapshot >= 0 and j == min(self.cfg.snapshot, int(self.steps.max()) - 1):

@@ -2,6 +2,7 @@
 
 import math
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
@@ -37,7 +38,8 @@ class Kept:
     """What an ask leaves for the next one at the same θ, in at most `room` bytes each.
 
     `first` is W·x + b of the first layer for every training row, a column a row, from a probe (`units` is its height;
-    0: not wanted). `own` are the c_i of whole chunks from the phase "gradient".
+    0: not wanted). `own` are the c_i of whole chunks from the phase "gradient". `grams` belong to the rows alone and
+    outlive θ.
     """
 
     room: int
@@ -47,6 +49,7 @@ class Kept:
     first: Tensor | None = None
     own: dict[tuple[Key, Gradient, bytes], Tensor] = field(default_factory=dict)
     buffer: Tensor | None = None
+    grams: dict[bytes, Tensor] = field(default_factory=dict)
 
     def renew(self, theta: Tensor) -> None:
         """Forget everything if θ is another one."""
@@ -60,6 +63,12 @@ class Kept:
             self.buffer = torch.empty(self.units, rows, dtype=self.dtype)
         return self.buffer
 
+    def columns_at(self, places: Tensor) -> Tensor | None:
+        """W·x + b of the first layer at θ for places (clients, slots), as (clients, units, slots), if kept."""
+        if self.first is None:
+            return None
+        return self.first.index_select(1, places.flatten()).view(-1, *places.shape).transpose(0, 1)
+
     def put(self, key: Key, cfg: Gradient, ids: Ids, rows: Tensor) -> None:
         """Keep the gradients of a chunk, while there is room."""
         if rows.nbytes + sum(r.nbytes for r in list(self.own.values())) <= self.room:
@@ -68,3 +77,13 @@ class Kept:
     def pop(self, key: Key, cfg: Gradient, ids: Ids) -> Tensor | None:
         """The gradients of a chunk, which the caller may then overwrite."""
         return self.own.pop((key, cfg, ids.tobytes()), None)
+
+    def gram(self, ids: Ids, make: Callable[[], Tensor]) -> Tensor:
+        """The Gram matrices of a chunk: made once, then kept while there is room."""
+        name = ids.tobytes()
+        if name in self.grams:
+            return self.grams[name]
+        found = make()
+        if found.nbytes + sum(g.nbytes for g in list(self.grams.values())) <= self.room:
+            self.grams[name] = found
+        return found

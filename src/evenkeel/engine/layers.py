@@ -88,19 +88,23 @@ def affine(weight: Tensor, bias: Tensor | None, a: Tensor, out: Tensor | None = 
 
 
 def forward(
-    layers: Sequence[Layer], stack: Parameters, x: Tensor, masks: Sequence[Tensor] = (), first: Tensor | None = None
+    layers: Sequence[Layer],
+    stack: Parameters,
+    x: Tensor,
+    masks: Sequence[Tensor] = (),
+    first: Tensor | None = None,
 ) -> list[Tensor]:
     """The input of each layer and the output, from x (clients, in, rows).
 
     `masks[k]` is (clients, units, rows); without masks dropout is off. `first` is W·x + b of the first layer where it
-    is known already.
+    is known already; then nothing looks at x.
     """
     acts = [x]
-    for layer, (weight, bias) in zip(layers, stack, strict=True):
-        z = affine(weight, bias, acts[-1]) if first is None or len(acts) > 1 else first
+    for k, (layer, (weight, bias)) in enumerate(zip(layers, stack, strict=True)):
+        z = first if k == 0 and first is not None else affine(weight, bias, acts[-1])
         a = torch.relu(z) if layer.relu else z
-        for k in layer.masks if masks else ():
-            a = a * masks[k]
+        for m in layer.masks if masks else ():
+            a = a * masks[m]
         acts.append(a)
     return acts
 

@@ -62,6 +62,26 @@ class Table:
         weight = None if self.weight is None else self.weight[first:last]
         return Part(x=self.x[first:last], y=self.y[first:last], weight=weight)
 
+    def padded(self, ids: Ids) -> Tensor:
+        """Places (clients, rows of the largest); a smaller client repeats its first row.
+
+        >>> from evenkeel.tasks import build
+        >>> data = Federation(x=torch.zeros(3, 1), y=torch.zeros(3), train=Shards.of([[0, 1], [2]]),
+        ...                   valid=Shards.of([[], []]), names=("a", "b"), classes=0)
+        >>> Table.of(build("linear", (1,), 0), data, data.train, copy=False).padded(np.array([0, 1])).tolist()
+        [[0, 1], [2, 2]]
+        """
+        row = np.arange(self.sizes[ids].max())
+        within = np.where(row < self.sizes[ids][:, None], row, 0)
+        return torch.from_numpy(self.offsets[ids][:, None] + within)
+
+    def slab(self, ids: Ids) -> Tensor | None:
+        """x of these clients as one view (clients, rows, ...): only where they are neighbours of one size."""
+        sizes = self.sizes[ids]
+        if self.rows is not None or (np.diff(ids) != 1).any() or (sizes != sizes[0]).any():
+            return None
+        return self.x[self.offsets[ids[0]] : self.offsets[ids[-1] + 1]].view(len(ids), int(sizes[0]), *self.x.shape[1:])
+
     def factors(self, places: Tensor) -> Tensor:
         """The row weights at these places (of any shape); only where there are weights."""
         if self.weight is None:
@@ -69,10 +89,21 @@ class Table:
         at = places if self.rows is None else self.rows[places]
         return self.weight[at.to(self.weight.device)].to(self.task.device, self.task.dtype)
 
-    def take(self, places: Tensor, out: Tensor | None = None) -> Part:
-        """The rows at these places, brought to the task's device and dtype; x into `out` where it fits there."""
-        at = (places if self.rows is None else self.rows[places]).to(self.x.device)
-        fits = out is not None and out.dtype == self.x.dtype
-        x = torch.index_select(self.x, 0, at, out=out) if fits else self.x.index_select(0, at)
+    def take(self, places: Tensor) -> Part:
+        """The rows at these places, brought to the task's device and dtype."""
         weight = None if self.weight is None else self.factors(places)
-        return Part(x=self.task.fit(x), y=self.task.fit(self.y[at]), weight=weight)
+        return Part(x=self.inputs(places), y=self.targets(places), weight=weight)
+
+    def inputs(self, places: Tensor, out: Tensor | None = None) -> Tensor:
+        """x at these places, into `out` where it fits there."""
+        at = self._at(places)
+        if out is not None and out.dtype == self.x.dtype:
+            return torch.index_select(self.x, 0, at, out=out)
+        return self.task.fit(self.x.index_select(0, at))
+
+    def targets(self, places: Tensor) -> Tensor:
+        """y at these places."""
+        return self.task.fit(self.y.index_select(0, self._at(places)))
+
+    def _at(self, places: Tensor) -> Tensor:
+        return (places if self.rows is None else self.rows[places]).to(self.x.device)
