@@ -1,0 +1,132 @@
+"""From a spec to what runs: federation, task, algorithm, transport."""
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from evenkeel.algorithms import Ball, Box, Everywhere, Region, Work, algorithm
+from evenkeel.algorithms.primal_dual import ScaffPDIA
+from evenkeel.data.build import build as deal
+from evenkeel.data.shards import Federation
+from evenkeel.data.sources import load
+from evenkeel.dual import Constant, Schedule, Theorem
+from evenkeel.engine import Absent, Attendance, Engine, Loop
+from evenkeel.errors import InputError
+from evenkeel.protocol import Algorithm, Key, Transport
+from evenkeel.runs.options import DTYPES, GIVEN
+from evenkeel.runs.spec import Spec
+from evenkeel.tasks import Task
+from evenkeel.tasks import build as make_task
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Attendance in training alone: a client that misses a round is still measured."""
+
+    training: Attendance
+
+    def __call__(self, key: Key, phase: str, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        return ids if phase == "score" else self.training(key, phase, ids)
+
+
+def federation_of(spec: Spec) -> Federation:
+    """The rows and who owns them.
+
+    >>> federation_of(Spec.preset("penguins")).names
+    ('Adelie', 'Chinstrap', 'Gentoo')
+    """
+    if spec.data.source == GIVEN:
+        raise InputError('data.source = "given": a program handed these rows in; continue the run from that program')
+    full, seed = spec.resolved(), spec.seed if spec.partition.seed is None else spec.partition.seed
+    return deal(
+        load(spec.data.source, **full.data.options),
+        partition=spec.partition.name,
+        n=spec.partition.n,
+        split=spec.partition.split,
+        fraction=spec.partition.fraction,
+        seed=seed,
+        options=full.partition.options,
+    )
+
+
+def task_of(spec: Spec, federation: Federation) -> Task:
+    """The model for rows of this shape."""
+    if spec.task.model == GIVEN:
+        raise InputError('task.model = "given": a program handed this model in; continue the run from that program')
+    options: dict[str, Any] = dict(spec.resolved().task.options)
+    if "dtype" in options:
+        options["dtype"] = DTYPES[options["dtype"]]
+    return make_task(spec.task.model, tuple(federation.x.shape[1:]), federation.classes, **options)
+
+
+def algorithm_of(spec: Spec, federation: Federation) -> Algorithm:
+    """The algorithm for these clients; `phi` must be a number by now."""
+    full = spec.resolved()
+    options: dict[str, Any] = dict(full.algorithm.options)
+    if options.get("phi") == "auto":
+        raise InputError('algorithm.phi = "auto": must be chosen before the run; `evenkeel phi` does, or give a number')
+    made = algorithm(spec.algorithm.name, federation.train.sizes, work=work_of(spec), region=region_of(spec), **options)
+    if isinstance(made, ScaffPDIA):
+        return replace(made, schedule=_schedule(spec, made.schedule))
+    return made
+
+
+def work_of(spec: Spec) -> Work:
+    """The local work of a round."""
+    work = spec.resolved().work
+    return Work(
+        batch=work.batch,
+        steps=work.steps or 0,
+        epochs=work.epochs or 0,
+        control_batch=work.control_batch,
+        divisor=work.divisor,
+        dropout=work.dropout,
+    )
+
+
+def region_of(spec: Spec) -> Region:
+    """Θ."""
+    region = spec.region
+    if region.kind == "ball":
+        return Ball(region.radius or 0.0)
+    if region.kind == "box":
+        return Box(region.low or 0.0, region.high or 0.0)
+    return Everywhere()
+
+
+def _schedule(spec: Spec, constant: Schedule) -> Schedule:
+    s = spec.schedule
+    if s.kind == "theorem":
+        return Theorem(
+            tau_0=s.tau_0 or 0.0, gamma_0=s.gamma_0 or 0.0, kappa=s.kappa or 0.0, J=s.J or 1, beta=s.beta or 1.0
+        )
+    if s.varsigma is not None and isinstance(constant, Constant):
+        return replace(constant, varsigma=s.varsigma)
+    return constant
+
+
+def transport_of(spec: Spec, task: Task, federation: Federation, workers: int | None = None) -> Transport:
+    """The engine, or the plain loop; `workers` as a run that is continued had them."""
+    attendance = Missing(Absent(spec.clients.absent)) if spec.clients.absent else None
+    if spec.engine.transport == "loop":
+        return Loop(task, federation, attendance)
+    threads = workers or spec.engine.workers or None
+    return Engine(task, federation, memory=spec.engine.memory * 2**20, workers=threads, attendance=attendance)
+
+
+def data_digest(federation: Federation) -> str:
+    """SHA-256 over rows, targets and who owns which: whether a continued run sees the same data."""
+    state = hashlib.sha256()
+    for tensor in (federation.x, federation.y, federation.row_weight):
+        if tensor is not None:
+            flat = tensor.detach().cpu().contiguous()
+            state.update(f"{flat.dtype}{tuple(flat.shape)}".encode())
+            state.update(flat.view(torch.uint8).numpy().data if flat.ndim else b"")
+    for shards in (federation.train, federation.valid):
+        state.update(shards.rows.tobytes() + shards.offsets.tobytes())
+    state.update("\0".join(federation.names).encode())
+    return state.hexdigest()
