@@ -12,6 +12,7 @@ from torch import Tensor
 
 from evenkeel.data.shards import Federation
 from evenkeel.errors import InputError, RunFailedError
+from evenkeel.protocol import Algorithm
 from evenkeel.runs import checkpoint, env, parts, store
 from evenkeel.runs.loop import Keeper, Parts, Progress, advance
 from evenkeel.runs.observers import Observer, Quiet
@@ -24,10 +25,11 @@ _START = "start"
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """The rows, the model and θ⁰ where one was handed in."""
+    """What runs, and θ⁰ where one was handed in."""
 
     federation: Federation
     task: Task
+    algorithm: Algorithm
     start: Tensor | None
 
 
@@ -46,18 +48,21 @@ def execute(
     With `resume` a run that stopped goes on, and ends as if it had never stopped; one that is finished is only opened,
     one that never began is begun. `federation` and `task` may be handed in, shared among runs; `start` is θ⁰.
     """
-    place, watcher = Path(folder), observer or Quiet()
-    if not (place / store.LOCK).exists():
-        _refuse(place, resume=resume)
+    place = Path(folder)
+    if (place / store.LOCK).exists():
+        with store.held(place):  # whoever runs there is told of first
+            pass
+    _refuse(place, resume=resume)
+    if store.begun(place):
+        _same(spec, Run.open(place).spec, place)
+        if (place / store.FINAL).exists():
+            return Run.open(place)
+    rows = federation or parts.federation_of(spec)  # a mistake in the spec shows before there is a folder
+    given = _Given(rows, task or parts.task_of(spec, rows), parts.algorithm_of(spec, rows), start)
     with store.held(place):
         _refuse(place, resume=resume)
         store.sweep(place)
-        if store.begun(place):
-            _same(spec, Run.open(place).spec, place)
-            if (place / store.FINAL).exists():
-                return Run.open(place)
-        rows = federation or parts.federation_of(spec)
-        _run(spec, place, watcher, _Given(rows, task or parts.task_of(spec, rows), start))
+        _run(spec, place, observer or Quiet(), given)
     return Run.open(place)
 
 
@@ -84,8 +89,7 @@ def _flat(spec: Spec) -> dict[str, Any]:
 
 
 def _run(spec: Spec, place: Path, watcher: Observer, given: _Given) -> None:
-    federation, task = given.federation, given.task
-    algorithm = parts.algorithm_of(spec, federation)
+    federation, task, algorithm = given.federation, given.task, given.algorithm
     threads, start = _begin(spec, place, watcher, given)
     transport = parts.transport_of(spec, task, federation, threads)
     theta = task.init(spec.seed) if start is None else start.to(task.device, task.dtype)

@@ -1,6 +1,8 @@
 """From a spec to what runs: federation, task, algorithm, transport."""
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +25,15 @@ from evenkeel.tasks import Task
 from evenkeel.tasks import build as make_task
 
 
+@contextmanager
+def _about(spec: Spec, section: str) -> Iterator[None]:
+    """Say which section of which spec a mistake is in that only the data can show."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{spec.name} [{section}]: {error}") from None
+
+
 @dataclass(frozen=True, slots=True)
 class Missing:
     """Attendance in training alone: a client that misses a round is still measured."""
@@ -42,15 +53,18 @@ def federation_of(spec: Spec) -> Federation:
     if spec.data.source == GIVEN:
         raise InputError('data.source = "given": a program handed these rows in; continue the run from that program')
     full, seed = spec.resolved(), spec.seed if spec.partition.seed is None else spec.partition.seed
-    return deal(
-        load(spec.data.source, **full.data.options),
-        partition=spec.partition.name,
-        n=spec.partition.n,
-        split=spec.partition.split,
-        fraction=spec.partition.fraction,
-        seed=seed,
-        options=full.partition.options,
-    )
+    with _about(spec, "data"):
+        rows = load(spec.data.source, **full.data.options)
+    with _about(spec, "partition"):
+        return deal(
+            rows,
+            partition=spec.partition.name,
+            n=spec.partition.n,
+            split=spec.partition.split,
+            fraction=spec.partition.fraction,
+            seed=seed,
+            options=full.partition.options,
+        )
 
 
 def task_of(spec: Spec, federation: Federation) -> Task:
@@ -60,7 +74,8 @@ def task_of(spec: Spec, federation: Federation) -> Task:
     options: dict[str, Any] = dict(spec.resolved().task.options)
     if "dtype" in options:
         options["dtype"] = DTYPES[options["dtype"]]
-    return make_task(spec.task.model, tuple(federation.x.shape[1:]), federation.classes, **options)
+    with _about(spec, "task"):
+        return make_task(spec.task.model, tuple(federation.x.shape[1:]), federation.classes, **options)
 
 
 def algorithm_of(spec: Spec, federation: Federation) -> Algorithm:
@@ -69,7 +84,9 @@ def algorithm_of(spec: Spec, federation: Federation) -> Algorithm:
     options: dict[str, Any] = dict(full.algorithm.options)
     if options.get("phi") == "auto":
         raise InputError('algorithm.phi = "auto": must be chosen before the run; `evenkeel phi` does, or give a number')
-    made = algorithm(spec.algorithm.name, federation.train.sizes, work=work_of(spec), region=region_of(spec), **options)
+    shape: dict[str, Any] = {"work": work_of(spec), "region": region_of(spec)}
+    with _about(spec, "algorithm"):
+        made = algorithm(spec.algorithm.name, federation.train.sizes, **shape, **options)
     if isinstance(made, ScaffPDIA):
         return replace(made, schedule=_schedule(spec, made.schedule))
     return made
