@@ -239,6 +239,7 @@ def test_a_diverged_client_is_named_with_its_round(name, phase, weights):
         ({"phase": "lokal"}, "did you mean 'local'"),
         ({"config": {"eta": 0.1, "stepz": 3}}, "did you mean 'steps'"),
         ({"shared": {"theta": torch.zeros(3)}}, r"theta has shape \(3,\): the task has"),
+        ({"shared": {"theta": torch.zeros(7)}}, r"theta is torch\.float32, the task torch\.float64"),
         ({"weights": np.ones(2)}, "weights: 2 rows"),
     ],
 )

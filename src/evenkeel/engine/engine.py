@@ -2,9 +2,10 @@
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -30,6 +31,20 @@ from evenkeel.tasks import Task
 _KINDS: Mapping[str, type] = {"probe": Probe, "gradient": Gradient, "local": Local, "score": Score, "hvp": Probe}
 
 
+@contextmanager
+def single_threaded() -> Iterator[None]:
+    """Our own operations between the workers' stay on this thread.
+
+    A second OpenMP thread would go on spinning for a millisecond after each of them, on a core that a worker needs.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 @dataclass(frozen=True)
 class Engine:
     """Answers asks for all clients of a federation, and agrees with `Loop`.
@@ -41,6 +56,7 @@ class Engine:
 
     task: Task
     federation: Federation
+    _: KW_ONLY
     memory: int = 2**31
     workers: int | None = None
     attendance: Attendance | None = None
@@ -65,7 +81,9 @@ class Engine:
     @cached_property
     def threads(self) -> int:
         """The number of workers."""
-        return self.workers or len(os.sched_getaffinity(0))
+        return self.workers or (
+            len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        )
 
     @cached_property
     def pool(self) -> ThreadPoolExecutor:
@@ -91,6 +109,10 @@ class Engine:
 
     def answer(self, ask: Ask, key: Key) -> Replies:
         """Ask all clients that are there."""
+        with single_threaded():
+            return self._answer(ask, key)
+
+    def _answer(self, ask: Ask, key: Key) -> Replies:
         self._check(ask)
         ask = ask._replace(shared={name: value.detach() for name, value in ask.shared.items()})
         who = asked(ask, key, self.n, self.attendance)
@@ -113,6 +135,10 @@ class Engine:
         for name, value in ask.shared.items():
             if value.shape != (self.task.d,):
                 raise InputError(f"{name} has shape {tuple(value.shape)}: the task has {self.task.d} parameters")
+            if value.dtype != self.task.dtype:
+                raise InputError(
+                    f"{name} is {value.dtype}, the task {self.task.dtype}; convert it with .to(task.dtype)"
+                )
 
     def _ridge(self, ask: Ask) -> float:
         theta = ask.shared["theta"].double()
