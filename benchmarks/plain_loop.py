@@ -5,6 +5,7 @@ layers trained through autograd with in-place updates. Vectors are passed in sha
 through the pipe.
 """
 
+import time
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +36,21 @@ def gradient(parameters, x, y):
     return torch.autograd.grad(loss_of(parameters, x, y, training=True), parameters)
 
 
+class Work(NamedTuple):
+    """The local work of a client: so many steps, or epochs where they are not 0."""
+
+    batch: int
+    steps: int
+    epochs: int = 0
+
+    def slices(self, rows):
+        """The row numbers of each step."""
+        if self.epochs:
+            return [part for _ in range(self.epochs) for part in torch.randperm(rows).split(self.batch)]
+        order = torch.cat([torch.randperm(rows) for _ in range(-(-self.steps * self.batch // rows))])
+        return order[: self.steps * self.batch].split(self.batch)
+
+
 class Shared(NamedTuple):
     """What both processes see."""
 
@@ -45,13 +61,27 @@ class Shared(NamedTuple):
     sums: torch.Tensor
 
 
+def local(theta, shift, rows, eta, work):
+    """Corrected steps from theta; returns theta − u and the number of steps."""
+    x, y = rows
+    u = [p.clone().requires_grad_() for p in theta]
+    slices = work.slices(len(x))
+    for at in slices:
+        slope = gradient(u, x.index_select(0, at), y.index_select(0, at))
+        with torch.no_grad():
+            torch._foreach_sub_(u, slope, alpha=eta)
+            torch._foreach_sub_(u, shift, alpha=eta)
+    with torch.no_grad():
+        return [p - q for p, q in zip(theta, u, strict=True)], len(slices)
+
+
 def worker(rank, pipe, clients, shared: Shared):
     """Answer probe, control and local for these clients until told to stop."""
     torch.set_num_threads(1)
-    own: dict[int, list[torch.Tensor]] = {}
+    own: dict[int, tuple[torch.Tensor, ...]] = {}
     total = shared.sums[rank]
-    while (word := pipe.recv())[0] != "stop":
-        phase, eta, batch, steps = word
+    while (word := pipe.recv()) is not None:
+        phase, eta, work = word
         theta = unpack(shared.theta)
         total.zero_()
         for i, x, y in clients:
@@ -60,23 +90,17 @@ def worker(rank, pipe, clients, shared: Shared):
                     shared.loss[i] = loss_of(theta, x, y, training=False)
                 continue
             if phase == "control":
-                rows = torch.randperm(len(x))[:batch]
-                own[i] = gradient([p.clone().requires_grad_() for p in theta], x[rows], y[rows])
-                for into, g in zip(unpack(total), own[i], strict=True):
-                    into.add_(g, alpha=float(shared.weights[i]))
-                continue
-            u = [p.clone().requires_grad_() for p in theta]
-            shift = [c - g for c, g in zip(unpack(shared.c), own[i], strict=True)]
-            order = torch.cat([torch.randperm(len(x)) for _ in range(-(-steps * batch // len(x)))])
-            for rows in order[: steps * batch].split(batch):
-                slope = gradient(u, x[rows], y[rows])
-                with torch.no_grad():
-                    torch._foreach_sub_(u, slope, alpha=eta)
-                    torch._foreach_sub_(u, shift, alpha=eta)
-            with torch.no_grad():
-                for into, p, q in zip(unpack(total), theta, u, strict=True):
-                    into.add_(p - q, alpha=float(shared.weights[i]) / (eta * steps))
-        pipe.send("done")
+                at = torch.randperm(len(x))[: work.batch]
+                moved = own[i] = gradient(
+                    [p.clone().requires_grad_() for p in theta], x.index_select(0, at), y.index_select(0, at)
+                )
+                scale = float(shared.weights[i])
+            else:
+                shift = [a - b for a, b in zip(unpack(shared.c), own[i], strict=True)]
+                moved, steps = local(theta, shift, (x, y), eta, work)
+                scale = float(shared.weights[i]) / (eta * steps)
+            torch._foreach_add_(unpack(total), moved, alpha=scale)
+        pipe.send(time.process_time())
 
 
 class Pair:
@@ -84,14 +108,10 @@ class Pair:
 
     def __init__(self, data: Federation, theta: torch.Tensor) -> None:
         context = mp.get_context("fork")
-        n = data.n
-        self.shared = Shared(
-            *(
-                t.share_memory_()
-                for t in (theta.clone(), theta.clone(), torch.zeros(n), torch.zeros(n), torch.zeros(2, len(theta)))
-            )
-        )
-        self.pipes, self.processes = [], []
+        d, n = len(theta), data.n
+        vectors = theta.clone(), theta.clone(), torch.zeros(n), torch.zeros(n), torch.zeros(2, d)
+        self.shared = Shared(*(t.share_memory_() for t in vectors))
+        self.pipes, self.processes, self.cpu = [], [], 0.0
         for rank in range(2):
             rows = [(i, torch.from_numpy(data.train[i])) for i in range(rank, n, 2)]
             clients = [(i, data.x[at], data.y[at]) for i, at in rows]
@@ -101,24 +121,24 @@ class Pair:
             self.pipes.append(mine)
             self.processes.append(process)
 
-    def ask(self, *word) -> torch.Tensor:
-        """Send one word to both, wait for both, and return the sum of their vectors."""
-        for pipe in self.pipes:
-            pipe.send(word)
-        for pipe in self.pipes:
-            pipe.recv()
-        return self.shared.sums.sum(0)
-
-    def round(self, theta, weights, eta, batch, steps) -> torch.Tensor:
-        """Probe, weighted control, corrected local steps; returns Σ w_i Δ_i."""
+    def begin(self, theta, weights) -> None:
+        """Hand out θ and the weights of a round."""
         self.shared.theta.copy_(theta)
         self.shared.weights.copy_(torch.from_numpy(weights))
-        self.ask("probe", eta, batch, steps)
-        self.shared.c.copy_(self.ask("control", eta, batch, steps))
-        return self.ask("local", eta, batch, steps)
+
+    def ask(self, *word) -> None:
+        """Send one word to both, wait for both; their summed vectors are the next c."""
+        for pipe in self.pipes:
+            pipe.send(word)
+        self.cpu = sum(pipe.recv() for pipe in self.pipes)
+        torch.sum(self.shared.sums, 0, out=self.shared.c)
+
+    def processor_seconds(self) -> float:
+        """What both processes have used so far."""
+        return self.cpu
 
     def close(self) -> None:
         """Stop both processes."""
         for pipe, process in zip(self.pipes, self.processes, strict=True):
-            pipe.send(("stop",))
+            pipe.send(None)
             process.join()
