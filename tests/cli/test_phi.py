@@ -59,6 +59,12 @@ def test_choice_is_told_in_words(folder):
     assert "--set algorithm.phi=0." in text
 
 
+def test_weights_that_never_reach_the_bound_of_their_set_are_told(tmp_path):
+    still = Spec.of(SPEC).replace("algorithm.sigma", 0.0).replace("rounds", 1)
+    execute(still, tmp_path / "still")
+    assert "never reached the bound" in invoked(tmp_path / "still", "--check", "0,0.3")
+
+
 def test_a_run_with_another_phi_is_trained_again_at_zero_and_auto_finds_the_same(folder, tmp_path):
     spec = Run.open(folder).spec.replace("algorithm.phi", 0.3)
     execute(spec, tmp_path / "other")

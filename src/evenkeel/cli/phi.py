@@ -176,6 +176,9 @@ def _tell(choice: "Choice", rows: tuple["Measured", ...], spec: "Spec") -> None:
         console.print(plain(f"Note: {note}", most=300), style="yellow", soft_wrap=True)
     if rows:
         console.print(_measured(rows))
+    if len({row.utility for row in rows}) < len({row.phi for row in rows}):
+        said = "Note: two phi gave one model: lambda never reached the bound of its set; give more rounds or sigma"
+        console.print(plain(said, most=300), style="yellow", soft_wrap=True)
     if spec.algorithm.name == "scaff-pd-ia":
         console.print(Text(f"To use it: --set algorithm.phi={choice.phi:.4g}", style="dim"))
 
