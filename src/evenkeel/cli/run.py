@@ -37,6 +37,7 @@ def run(  # noqa: PLR0917 - Typer hands over every option by name
     if resume is not None and (set_ or out is not None):
         raise InputError("--resume with --set or --out: a run goes on as it began; leave them out, or start a new one")
     with patience("loading"):
+        from evenkeel.cli.phi import with_auto_phi
         from evenkeel.runs import Run, execute
         from evenkeel.runs.display import display
         from evenkeel.runs.observers import Quiet
@@ -47,6 +48,8 @@ def run(  # noqa: PLR0917 - Typer hands over every option by name
         signal.signal(signal.SIGTERM, _interrupt)
     watcher = Quiet() if quiet else display(stderr())
     try:
+        if resume is None:
+            spec = with_auto_phi(spec, folder, watcher)
         done = execute(spec, folder, resume=resume is not None, observer=watcher)
     except KeyboardInterrupt:
         if (folder / "spec.toml").exists():
