@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 import evenkeel
-from evenkeel.cli import audit, compare, doctor, listing, reproduce, run, spec
+from evenkeel.cli import audit, compare, doctor, listing, reproduce, run, spec, sweep, tune
 from evenkeel.cli.screen import complain
 from evenkeel.errors import InputError, RunFailedError
 
@@ -51,6 +51,8 @@ app = typer.Typer(
 app.command(name="audit")(audit.audit)
 app.command(name="list")(listing.list_)
 app.command(name="compare")(compare.compare)
+app.command(name="sweep")(sweep.sweep)
+app.command(name="tune")(tune.tune)
 app.command(name="doctor")(doctor.doctor)
 app.command(name="reproduce")(reproduce.reproduce)
 app.command(name="run")(run.run)

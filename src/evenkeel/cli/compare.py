@@ -43,14 +43,14 @@ def compare(  # noqa: PLR0917 - Typer hands over every option by name
 
     Example:  evenkeel compare a.toml b.toml --seeds 5
     """
-    chosen, where, share = many.seeds(seeds, first_seed), many.place(out), many.level(level)
+    tried, where, share = many.seeds(seeds, first_seed), many.place(out), many.level(level)
     with patience("loading"):
         from evenkeel.runs.compare import compare as side_by_side
 
-        specs = _specs(files or [], preset, set_ or [])
+        specs = chosen(files or [], preset, set_ or [], "compare")
     with many.resumable(where):
         result, runs = side_by_side(
-            specs, chosen, where, console=many.watching(quiet=quiet), asked=many.cores(processes), level=share
+            specs, tried, where, console=many.watching(quiet=quiet), asked=many.cores(processes), level=share
         )
     report = as_json({"evenkeel": evenkeel.__version__, "schema": 1, "kind": "runs", **_held(result, runs)})
     files_ = _export(result, report, out)
@@ -63,12 +63,13 @@ def compare(  # noqa: PLR0917 - Typer hands over every option by name
     (stderr() if json else stdout()).print(Text(f"Written to {files_}"), soft_wrap=True)
 
 
-def _specs(files: list[str], preset: str | None, overrides: list[str]) -> "dict[str, Spec]":
+def chosen(files: list[str], preset: str | None, overrides: list[str], what: str) -> "dict[str, Spec]":
+    """The specs by name, of files or of a preset's line-up."""
     from evenkeel.runs.compare import line_up
     from evenkeel.runs.jobs import named
 
     if bool(files) == (preset is not None):
-        raise InputError("what to compare: give specs (a.toml b.toml), or --preset NAME")
+        raise InputError(f"what to {what}: give specs (a.toml b.toml), or --preset NAME")
     return line_up(preset, overrides) if preset is not None else named(many.specs(files, overrides))
 
 

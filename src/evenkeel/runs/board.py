@@ -73,8 +73,10 @@ class Board:
 
     def _end(self, label: str, outcome: str) -> None:
         bar = self.bars.pop(label)
+        task = next(task for task in self.progress.tasks if task.id == bar)
+        self.progress.advance(self.total, (task.total or 0) - task.completed)
         self.progress.remove_task(bar)
-        self.finished += outcome == "done"
+        self.finished += outcome != "interrupted"
         if not self.moving or outcome == "failed":
             facts = f"  {self.facts[label]}" if label in self.facts else ""
             self.console.print(Text(f"{self.finished}/{self.runs}  {label}: {outcome}{facts}"), soft_wrap=True)

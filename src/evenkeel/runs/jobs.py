@@ -14,7 +14,7 @@ from evenkeel.runs.board import Board
 from evenkeel.runs.execute import execute
 from evenkeel.runs.observers import Observer
 from evenkeel.runs.parts import federation_of
-from evenkeel.runs.pool import processes, spread
+from evenkeel.runs.pool import Teller, processes, spread
 from evenkeel.runs.run import Run
 from evenkeel.runs.spec import Spec
 
@@ -37,7 +37,11 @@ class Chain:
 
     def __call__(self, observer: Observer) -> tuple[Path, ...]:
         """The folders, each with a finished run."""
-        return tuple(complete(job, observer).folder for job in self.jobs)
+        return tuple(complete(job, _called(observer, job.label)).folder for job in self.jobs)
+
+
+def _called(observer: Observer, label: str) -> Observer:
+    return observer.called(label) if isinstance(observer, Teller) else observer
 
 
 def complete(job: Job, observer: Observer | None = None) -> Run:
@@ -87,8 +91,7 @@ def demand_done(outcomes: Mapping[str, object]) -> None:
     if failed:
         label, error = next(iter(failed.items()))
         raise RunFailedError(
-            f"{len(failed)} of {len(outcomes)} did not finish, first {label}: {error}; smaller step sizes may help; "
-            "the others are kept"
+            f"{len(failed)} of {len(outcomes)} did not finish, first {label}: {error}; the others are kept"
         )
 
 
