@@ -95,7 +95,6 @@ OPTIONS = [
     (["audit", "--example", "--preset", "palma", "--alpha", "0.1"], "a preset sets both"),
     (["audit", "--example", "--by", "region", "--compare", "run"], "--by and --compare: one at a time"),
     (["audit", "--example", "--only", "region"], "must be COLUMN=VALUE"),
-    (["audit", "--example", "--out", "page.html"], "HTML pages are not written yet"),
     (["audit", "--example", "--out", "result.txt"], "must end in .json or be a directory"),
     (["audit", "--exmple"], "--exmple"),
     (["audti"], "audti"),

@@ -65,7 +65,10 @@ def audit(  # noqa: PLR0917 - Typer hands over every option by name
         Format | None, typer.Option("--format", help="Format, where the file's name does not say it.")
     ] = None,
     out: Annotated[
-        str | None, typer.Option(metavar="PLACE", help="Write the result there: a .json file, or a directory.")
+        str | None,
+        typer.Option(
+            metavar="PLACE", help="Write the result there: a .json file, a page that ends in .html, or a directory."
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
@@ -91,7 +94,7 @@ def audit(  # noqa: PLR0917 - Typer hands over every option by name
         file, choice, out = _example(file, choice, out)
     chosen = preset.value if preset else None
     _refuse(file, choice, chosen, alpha, beta)
-    where = target(out, "audit") if out else None
+    where = target(out, "audit", page=True) if out else None
     runs, source = _read(file or "", format_.value if format_ else None, choice)
     tails = _tails(chosen, alpha, beta, runs)
     settings: Options = {"phi": phi, "draws": draws, "level": level, "seed": seed}
@@ -99,7 +102,7 @@ def audit(  # noqa: PLR0917 - Typer hands over every option by name
     result = _measure(runs, choice, {**tails, **settings}, source["file"])
     report = as_json({"evenkeel": evenkeel.__version__, "schema": 1, "source": source, **_held(result, choice)})
     if where:
-        save(where, report)
+        save(where, _page(runs, result, source["file"]) if where.suffix == ".html" else report)
     _tell(result, choice, report if json else None, where, example=example)
 
 
@@ -173,6 +176,16 @@ def _held(result: "Result", choice: "Choice") -> dict[str, Any]:
     if choice.compare is not None:
         return {"kind": "comparison", "by": choice.compare, "comparison": result.to_dict()}
     return {"kind": "audit", "audit": result.to_dict()}
+
+
+def _page(runs: "Mapping[str, LossTable]", result: "Result", file: str) -> str:
+    """The result as a page that anybody can open."""
+    from evenkeel.cli.report import told
+    from evenkeel.report import audits, page
+
+    headline, says = told(result)
+    with patience("making the page"):
+        return page.html(audits.content(runs, result, title=file, headline=headline, says=says))
 
 
 def _tell(result: "Result", choice: "Choice", report: str | None, where: Path | None, *, example: bool) -> None:

@@ -18,22 +18,19 @@ def as_json(result: Mapping[str, Any]) -> str:
     return json.dumps(result, indent=2, allow_nan=False)
 
 
-def target(where: str, name: str) -> Path:
-    """The file that `--out` means: itself if it ends in .json, else `name`.json in that directory.
+def target(where: str, name: str, *, page: bool = False) -> Path:
+    """The file that `--out` means: itself if it ends in .json (or .html, for a `page`), else one in that directory.
 
-    >>> target("runs/first", "audit").as_posix()
-    'runs/first/audit.json'
+    >>> target("runs/first", "audit").as_posix(), target("a.html", "audit", page=True).as_posix()
+    ('runs/first/audit.json', 'a.html')
     """
     from evenkeel.data.table import shown
 
     path, here = Path(where), shown(where, most=200)
-    if path.suffix == ".html" and not path.is_dir():
-        raise InputError(
-            f"--out {here}: HTML pages are not written yet; give a name that ends in .json, or a directory"
-        )
-    if path.suffix and path.suffix != ".json" and not path.is_dir():
-        raise InputError(f"--out {here}: must end in .json or be a directory; give such a name")
-    file = path if path.suffix == ".json" and not path.is_dir() else path / f"{name}.json"
+    ends = (".json", ".html") if page else (".json",)
+    if path.suffix and path.suffix not in ends and not path.is_dir():
+        raise InputError(f"--out {here}: must end in {' or '.join(ends)}, or be a directory; give such a name")
+    file = path if path.suffix in ends and not path.is_dir() else path / f"{name}.json"
     if file.exists() and not file.is_file():
         raise InputError(f"--out {here}: there is something there that is no file; give another name")
     return file

@@ -1,0 +1,1 @@
+"""Single figures, declared with Vega-Altair over named data; `look` says how they all look."""

@@ -1,0 +1,95 @@
+"""The page of stored runs: one, several side by side, several seeds of each, or a sweep."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evenkeel import indices
+from evenkeel.indices import Audit, Comparison
+from evenkeel.phi.expansion import Expansion
+from evenkeel.report import several, stored
+from evenkeel.report.content import Content, Series
+from evenkeel.runs import Run
+from evenkeel.runs.paired import Seeded
+
+CHOICE = "phi.json"  # what `evenkeel phi RUN --json` prints
+
+Told = tuple[str, Sequence[str]]
+Tell = Callable[[Audit | Comparison], Told]  # the headline, and the sentences under it
+
+
+def content(places: Sequence[Path], tell: Tell, *, split: str | None = None, live: bool = False) -> Content:
+    """What `evenkeel report` shows of these folders; the first run is the one that others are compared with."""
+    runs = [Run.open(folder) for place in places for folder in stored.folders(place)]
+    families = several.gathered(runs)
+    shown = {name: stored.series(family[0], name, split) for name, family in families.items()}
+    seeds = several.seeded(families)
+    how = next(iter(shown.values())).audit
+    result: Audit | Comparison = how if len(shown) == 1 else _compared(shown, how)
+    headline, says = tell(result)
+    setting, values = several.varied(families)
+    phi, curve = _choice(places)
+    return Content(
+        title=_title(places, shown),
+        headline=headline,
+        says=tuple(says),
+        noun="run",
+        series=tuple(shown.values()),
+        comparison=result if isinstance(result, Comparison) else None,
+        seeded=seeds,
+        notes=_notes(result, families, seeds),
+        frontier=several.frontier(values, _points(shown, seeds)) if setting else None,
+        setting=setting,
+        curve=curve,
+        chosen=phi,
+        live=live,
+    )
+
+
+def _compared(shown: Mapping[str, Series], how: Audit) -> Comparison:
+    tables = {name: s.table for name, s in shown.items()}
+    return indices.compare(tables, alpha=how.alpha, beta=how.beta, phi=how.phi, weighting=how.weighting)
+
+
+def _title(places: Sequence[Path], shown: Mapping[str, Series]) -> str:
+    names = list(shown) if len(shown) <= 4 else [place.name or str(place) for place in places]
+    return ", ".join(names)
+
+
+def _notes(result: Audit | Comparison, families: Mapping[str, Sequence[Run]], seeds: Seeded | None) -> tuple[str, ...]:
+    notes = [f"{note}." for note in result.notes] if isinstance(result, Comparison) else []
+    if seeds is not None:
+        listed = ", ".join(map(str, seeds.seeds))
+        notes.append(
+            f"The table holds means over seeds {listed} with Student's t intervals, differences paired over seeds. "
+            f"Sentences and figures are of seed {next(iter(families.values()))[0].spec.seed}."
+        )
+    return tuple(notes)
+
+
+def _points(shown: Mapping[str, Series], seeds: Seeded | None) -> dict[str, dict[str, Any]]:
+    if seeds is None:
+        return {name: {"mean": s.audit.mean, "R": s.audit.R} for name, s in shown.items()}
+    found = {}
+    for name in shown:
+        mean, ratio = seeds.mean(name, "mean"), seeds.mean(name, "R")
+        ends = {"mean_low": mean.low, "mean_high": mean.high, "R_low": ratio.low, "R_high": ratio.high}
+        found[name] = {"mean": mean.mean, "R": ratio.mean, **ends}
+    return found
+
+
+def _choice(places: Sequence[Path]) -> tuple[float | None, pl.DataFrame | None]:
+    """How φ was chosen, where that is stored beside a run."""
+    file = next((place / CHOICE for place in places if (place / CHOICE).exists()), None)
+    if file is None:
+        return None, None
+    held = json.loads(file.read_text("utf-8"))
+    expansion = Expansion(held["a"], held["b"], held["c"])
+    grid = np.linspace(0, min(0.95, max([2 * held["phi"], *(row["phi"] for row in held["measured"])])), 50)
+    rows = [{"phi": phi, "u": expansion.predicted(phi), "kind": "predicted"} for phi in grid.tolist()]
+    rows += [{"phi": row["phi"], "u": row["utility"], "kind": "measured"} for row in held["measured"]]
+    return held["phi"], pl.DataFrame(rows)
