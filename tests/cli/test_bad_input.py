@@ -95,7 +95,7 @@ OPTIONS = [
     (["audit", "--example", "--preset", "palma", "--alpha", "0.1"], "a preset sets both"),
     (["audit", "--example", "--by", "region", "--compare", "run"], "--by and --compare: one at a time"),
     (["audit", "--example", "--only", "region"], "must be COLUMN=VALUE"),
-    (["audit", "--example", "--out", "result.txt"], "must end in .json or be a directory"),
+    (["audit", "--example", "--out", "result.txt"], "must end in .json or .html, or be a directory"),
     (["audit", "--exmple"], "--exmple"),
     (["audti"], "audti"),
     (["list"], "KIND"),

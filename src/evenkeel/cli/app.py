@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 import evenkeel
-from evenkeel.cli import audit, compare, doctor, listing, reproduce, run, spec, sweep, tune
+from evenkeel.cli import audit, compare, doctor, listing, phi, report, reproduce, run, spec, sweep, tune, watch
 from evenkeel.cli.screen import complain
 from evenkeel.errors import InputError, RunFailedError
 
@@ -53,10 +53,13 @@ app.command(name="list")(listing.list_)
 app.command(name="compare")(compare.compare)
 app.command(name="sweep")(sweep.sweep)
 app.command(name="tune")(tune.tune)
+app.command(name="phi")(phi.phi)
 app.command(name="doctor")(doctor.doctor)
 app.command(name="reproduce")(reproduce.reproduce)
+app.command(name="report")(report.report)
 app.command(name="run")(run.run)
 app.command(name="spec")(spec.spec)
+app.command(name="watch")(watch.watch)
 
 
 @app.callback(invoke_without_command=True)
