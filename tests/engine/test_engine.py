@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from evenkeel.engine import Absent, Engine, Loop, dense
+from evenkeel.engine import Absent, Engine, Loop, rowspace
 from evenkeel.errors import InputError, RunFailedError
 from evenkeel.protocol import Ask, Key
 from evenkeel.tasks import Task, build
@@ -123,7 +123,7 @@ def test_local_steps_with_a_control_agree_with_the_loop(pair, config, weights, o
 @pytest.mark.parametrize("name", ["mlp", "deep", "ridge", "logistic"])
 @pytest.mark.parametrize("sizes", [SIZES, (5, 5, 5)])
 def test_the_first_layer_in_row_space_agrees_with_the_loop(monkeypatch, name, always, sizes):
-    monkeypatch.setattr(dense, "cheaper", lambda **work: always)
+    monkeypatch.setattr(rowspace.Work, "cheaper_in_rows", lambda work: always)
     task, row_shape, classes = TASKS[name]
     data = federation(row_shape=row_shape, classes=classes, weighted=name == "mlp", sizes=sizes)
     engine, loop = Engine(task, data), Loop(task, data)

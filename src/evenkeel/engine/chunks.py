@@ -23,9 +23,11 @@ class Chunk:
     weights: Tensor | None
     each: Mapping[str, Tensor] = field(default_factory=dict)
 
-    def total(self, rows: Tensor) -> Tensor:
-        """Σ w_i·rows_i where the ask had weights, else the rows as they are."""
-        return rows if self.weights is None else torch.mv(rows.T, self.weights.to(rows.dtype))
+    def total(self, rows: Tensor, scale: Tensor | None = None) -> Tensor:
+        """Σ w_i·scale_i·rows_i where the ask had weights, else the rows themselves, scaled in place."""
+        if self.weights is not None:
+            return torch.mv(rows.T, (self.weights if scale is None else self.weights * scale).to(rows))
+        return rows if scale is None else rows.mul_(scale.to(rows)[:, None])
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,13 @@ from evenkeel.engine.drawn import Batch, Drawn, drawn
 from evenkeel.engine.finish import Finish, norm2
 from evenkeel.engine.kept import Kept, Scratch
 from evenkeel.engine.layers import Layer, Parameters, affine, backward, forward, losses_of, parameters, slope_of
-from evenkeel.engine.rowspace import RowSpace, cheaper, row_space
+from evenkeel.engine.rowspace import Laying, RowSpace, Work
 from evenkeel.engine.table import Table
 from evenkeel.engine.vmapped import Vmapped
 from evenkeel.protocol import Ask, Key
 from evenkeel.tasks import Task
 
+_ROUNDS = 20  # a Gram matrix that is kept is expected to serve so many rounds
 _FUSED = 4096  # entries of a weight matrix from which a product added in place is faster than product and sum
 
 
@@ -159,9 +160,26 @@ class Dense:
     def _row_space(self, chunk: Chunk, theta: Tensor, shift: Tensor | None, cfg: Local, plan: Drawn) -> RowSpace | None:
         """The first layer in row space, where that is less work and its rows fit."""
         units, inputs = self.layers[0].weight.shape
-        rows, slots = int(self.table.sizes[chunk.ids].max()), plan.places.shape[2]
-        work = {"rows": rows, "inputs": inputs, "units": units, "batch": slots, "steps": int(plan.steps.max())}
+        rows = int(self.table.sizes[chunk.ids].max())
+        work = Work(
+            rows=rows,
+            inputs=inputs,
+            units=units,
+            batch=plan.places.shape[2],
+            steps=int(plan.steps.max()),
+            shifted=shift is not None,
+            known=self.kept.first is not None,
+            grams=self._charge(chunk, rows),
+        )
         fits = len(chunk.ids) * rows * (inputs + rows) * theta.itemsize <= self.general.memory
-        if not (fits and cheaper(**work, shifted=shift is not None, known=self.kept.first is not None)):
+        if not (fits and work.cheaper_in_rows()):
             return None
-        return row_space(self.layers[0], self.table, self.kept, chunk, theta=theta, shift=shift, eta=cfg.eta)
+        return Laying(layer=self.layers[0], table=self.table, kept=self.kept, scratch=self.scratch).of(
+            chunk, theta, shift, cfg.eta
+        )
+
+    def _charge(self, chunk: Chunk, rows: int) -> float:
+        """The share of Gram matrices that is new; those that can be kept are charged to some rounds to come."""
+        new = sum(int(i) not in self.kept.grams for i in chunk.ids)
+        kept = self.kept.room_for(new * rows**2 * self.task.dtype.itemsize)
+        return new / len(chunk.ids) / (_ROUNDS if kept else 1)

@@ -42,9 +42,10 @@ class Finish:
     def results(self, chunk: Chunk, theta: Tensor, u: Tensor) -> Results:
         """The replies; u becomes Δ in place."""
         divisor = self.steps if self.cfg.divisor == 0 else np.full(len(self.steps), self.cfg.divisor)
-        scale = torch.from_numpy(-1 / (self.cfg.eta * divisor)).to(u)
-        delta = u.sub_(theta).mul_(scale[:, None])
-        vectors = {"delta": chunk.total(delta)}
+        scale = -1 / (self.cfg.eta * divisor)
+        rows = u.sub_(theta)
+        scalars = {"norm2": norm2(rows) * scale**2, "steps": self.steps.astype(np.float64)}
+        vectors = {"delta": chunk.total(rows, torch.from_numpy(scale))}
         if self.snapshot is not None:
             vectors["snapshot"] = chunk.total(self.snapshot)
-        return Results({"norm2": norm2(delta), "steps": self.steps.astype(np.float64)}, vectors)
+        return Results(scalars, vectors)

@@ -49,7 +49,8 @@ class Kept:
     first: Tensor | None = None
     own: dict[tuple[Key, Gradient, bytes], Tensor] = field(default_factory=dict)
     buffer: Tensor | None = None
-    grams: dict[bytes, Tensor] = field(default_factory=dict)
+    grams: dict[int, Tensor] = field(default_factory=dict)
+    gram_bytes: int = 0
 
     def renew(self, theta: Tensor) -> None:
         """Forget everything if θ is another one."""
@@ -78,12 +79,16 @@ class Kept:
         """The gradients of a chunk, which the caller may then overwrite."""
         return self.own.pop((key, cfg, ids.tobytes()), None)
 
-    def gram(self, ids: Ids, make: Callable[[], Tensor]) -> Tensor:
-        """The Gram matrices of a chunk: made once, then kept while there is room."""
-        name = ids.tobytes()
-        if name in self.grams:
-            return self.grams[name]
-        found = make()
-        if found.nbytes + sum(g.nbytes for g in list(self.grams.values())) <= self.room:
-            self.grams[name] = found
+    def gram(self, client: int, make: Callable[[], Tensor]) -> Tensor:
+        """A client's Gram matrix: made once, then kept while there is room."""
+        found = self.grams.get(client)
+        if found is None:
+            found = make()
+            if self.room_for(found.nbytes):
+                self.grams[client] = found
+                self.gram_bytes += found.nbytes
         return found
+
+    def room_for(self, more: int) -> bool:
+        """Whether another Gram matrix of so many bytes may be kept."""
+        return self.gram_bytes + more <= self.room

@@ -8,6 +8,7 @@ W·x + b = ρʲ·(W·x + b)(θ) − η·t_j·(shift·x) − η·S·K. X itself i
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -16,31 +17,48 @@ from torch import Tensor
 
 from evenkeel.engine.asked import Ids
 from evenkeel.engine.chunks import Chunk
-from evenkeel.engine.kept import Kept
+from evenkeel.engine.kept import Kept, Scratch
 from evenkeel.engine.layers import Layer, affine, parameters
 from evenkeel.engine.table import Table
 
+_SLOW = 2  # measured: docs/decisions/0006-engine.md
+
 
 def gram(x: Tensor, *, bias: bool) -> Tensor:
-    """X·Xᵀ (+ 1 with a bias) of each client.
+    """X·Xᵀ (+ 1 with a bias) of one client.
 
-    >>> gram(torch.tensor([[[1.0], [2.0]]]), bias=True).tolist()
-    [[[2.0, 3.0], [3.0, 5.0]]]
+    >>> gram(torch.tensor([[1.0], [2.0]]), bias=True).tolist()
+    [[2.0, 3.0], [3.0, 5.0]]
     """
-    product = torch.bmm(x, x.transpose(1, 2))
+    product = torch.mm(x, x.T)
     return product.add_(1) if bias else product
 
 
-def cheaper(*, rows: int, inputs: int, units: int, batch: int, steps: int, shifted: bool, known: bool) -> bool:
-    """Whether a round's products are fewer this way: counted per client, the Gram matrix not (it outlives the round).
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What decides between weights and rows: the sizes of a chunk's first layer, of its largest client, and its steps.
 
-    >>> cheaper(rows=160, inputs=784, units=50, batch=32, steps=25, shifted=True, known=True)
-    True
-    >>> cheaper(rows=5000, inputs=784, units=50, batch=32, steps=5, shifted=True, known=True)
-    False
+    >>> few = Work(rows=160, inputs=784, units=50, batch=32, steps=5, shifted=True, known=True, grams=0.0)
+    >>> from dataclasses import replace
+    >>> few.cheaper_in_rows(), replace(few, steps=25).cheaper_in_rows(), replace(few, rows=5000).cheaper_in_rows()
+    (False, True, False)
     """
-    here = rows * inputs * units * (1 + shifted + (not known)) + steps * batch * rows * units
-    return here < steps * 2 * batch * inputs * units
+
+    rows: int
+    inputs: int
+    units: int
+    batch: int
+    steps: int
+    shifted: bool
+    known: bool  # the products at θ are there already
+    grams: float  # how many Gram matrices a client must be charged with
+
+    def cheaper_in_rows(self) -> bool:
+        """Whether a client's products take less time; those with K count _SLOW times, as K streams from memory."""
+        passes = self.rows * self.inputs * self.units * (1 + self.shifted + (not self.known))
+        inner = _SLOW * self.steps * self.batch * self.rows * self.units
+        outer = self.grams * self.rows**2 * self.inputs
+        return passes + inner + outer < self.steps * 2 * self.batch * self.inputs * self.units
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,39 +69,45 @@ class RowSpace:
     eta: float
     decay: float  # ρ
     offsets: Tensor  # (clients, 1): the place of each client's first row
-    x: Tensor  # (clients, rows, in)
+    x: list[Tensor]  # (rows, in) of each client
     gram: Tensor  # (clients, rows, rows): K
-    start: Tensor  # (clients, units, rows): W·x + b at θ
-    drift: Tensor | None  # (clients, units, rows): shift·x
-    slopes: Tensor  # (clients, units, rows): S
+    start: Tensor  # (clients, rows, units): W·x + b at θ
+    drift: Tensor | None  # (clients, rows, units): shift·x
+    slopes: Tensor  # (clients, rows, units): S
 
     @property
     def last(self) -> int:
         """The first layer's parameters are θ[:last]."""
         return (self.layer.bias or self.layer.weight).last
 
+    def _flat(self, places: Tensor) -> Tensor:
+        """Places (clients, slots) as row numbers of the blocks laid one after the other."""
+        n, rows = len(places), self.start.shape[1]
+        return (places - self.offsets[:n] + torch.arange(0, n * rows, rows)[:, None]).flatten()
+
     def products(self, j: int, places: Tensor) -> Tensor:
         """W·x + b of step j for these places (clients, slots), as (clients, units, slots)."""
-        n, units, rows = len(places), self.start.shape[1], self.start.shape[2]
-        at = places - self.offsets[:n]
-        columns = at[:, None].expand(-1, units, -1)
-        z = self.start[:n].gather(2, columns)
-        if j == 0:
-            return z
-        z.mul_(self.decay**j)
-        if self.drift is not None:
-            z.sub_(self.drift[:n].gather(2, columns), alpha=self.eta * float(grown(self.decay, j)))
-        flat = (torch.arange(n)[:, None] * rows + at).flatten()
-        picked = self.gram.flatten(0, 1).index_select(0, flat).view(n, -1, rows)
-        return z.baddbmm_(self.slopes[:n], picked.transpose(1, 2), alpha=-self.eta)
+        n, rows, units = len(places), self.start.shape[1], self.start.shape[2]
+        flat = self._flat(places)
+        z = self.start.view(-1, units).index_select(0, flat)
+        if j:
+            z.mul_(self.decay**j)
+        if j and self.drift is not None:
+            drift = self.drift.view(-1, units).index_select(0, flat)
+            z.sub_(drift, alpha=self.eta * float(grown(self.decay, j)))
+        z = z.view(n, -1, units).transpose(1, 2).contiguous()
+        if j:
+            picked = self.gram.view(-1, rows).index_select(0, flat).view(n, -1, rows)
+            z.baddbmm_(self.slopes[:n].transpose(1, 2), picked.transpose(1, 2), alpha=-self.eta)
+        return z
 
     def add(self, places: Tensor, slope: Tensor) -> None:
         """S ← ρ·S + the slopes of this step's rows."""
-        n = len(places)
-        columns = (places - self.offsets[:n])[:, None].expand(-1, slope.shape[1], -1)
+        mine = self.slopes[: len(places)]
         if self.decay != 1:
-            self.slopes[:n].mul_(self.decay)
-        self.slopes[:n].scatter_add_(2, columns, slope)
+            mine.mul_(self.decay)
+        units = mine.shape[2]
+        mine.view(-1, units).index_add_(0, self._flat(places), slope.transpose(1, 2).reshape(-1, units))
 
     def write(self, u: Tensor, theta: Tensor, shift: Tensor | None, taken: Ids) -> None:
         """The first layer's parameters after so many steps of each client, into u."""
@@ -92,9 +116,10 @@ class RowSpace:
         if shift is not None:
             first.addcmul_(shift[:, : self.last], torch.from_numpy(-self.eta * grown(self.decay, taken)).to(u)[:, None])
         weight = u[:, place.first : place.last].view(len(u), *place.shape)
-        weight.baddbmm_(self.slopes, self.x, alpha=-self.eta)
+        for i, x in enumerate(self.x):
+            weight[i].addmm_(self.slopes[i, : len(x)].T, x, alpha=-self.eta)
         if self.layer.bias is not None:
-            u[:, self.layer.bias.first : self.last].sub_(self.slopes.sum(2), alpha=self.eta)
+            u[:, self.layer.bias.first : self.last].sub_(self.slopes.sum(1), alpha=self.eta)
 
 
 def grown(decay: float, steps: Ids | int) -> NDArray[np.float64]:
@@ -107,25 +132,56 @@ def grown(decay: float, steps: Ids | int) -> NDArray[np.float64]:
     return j if decay == 1 else np.asarray((1 - decay**j) / (1 - decay))
 
 
-def row_space(
-    layer: Layer, table: Table, kept: Kept, chunk: Chunk, *, theta: Tensor, shift: Tensor | None, eta: float
-) -> RowSpace:
-    """Lay out a chunk: its rows as blocks of one height, K, and the products at θ and with the shift."""
-    places, n, bias = table.padded(chunk.ids), len(chunk.ids), layer.bias is not None
-    x = table.slab(chunk.ids)
-    x = (table.inputs(places.flatten()) if x is None else x).view(*places.shape, -1)
-    columns = x.transpose(1, 2)
-    start = kept.columns_at(places)
-    if start is None:
-        start = affine(*parameters([layer], theta.expand(n, -1))[0], columns)
-    return RowSpace(
-        layer=layer,
-        eta=eta,
-        decay=1 - eta * table.task.l2,
-        offsets=torch.from_numpy(table.offsets[chunk.ids])[:, None],
-        x=x,
-        gram=kept.gram(chunk.ids, lambda: gram(x, bias=bias)),
-        start=start,
-        drift=None if shift is None else affine(*parameters([layer], shift)[0], columns),
-        slopes=torch.zeros_like(start, memory_format=torch.contiguous_format),
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Laying:
+    """Lays out chunks in row space: their rows, K, and the first layer's products at θ and with the shift."""
+
+    layer: Layer
+    table: Table
+    kept: Kept
+    scratch: Scratch
+
+    def of(self, chunk: Chunk, theta: Tensor, shift: Tensor | None, eta: float) -> RowSpace:
+        """The row space of one chunk before its first step."""
+        spans = [(int(self.table.offsets[i]), int(self.table.offsets[i + 1])) for i in chunk.ids]
+        x = [self.table.block(*span).x.flatten(1) for span in spans]
+        known = self.kept.first
+        start = [
+            self._products(theta, x_i) if known is None else known[:, slice(*s)]
+            for x_i, s in zip(x, spans, strict=True)
+        ]
+        drift = None if shift is None else [self._products(s, rows) for s, rows in zip(shift, x, strict=True)]
+        return RowSpace(
+            layer=self.layer,
+            eta=eta,
+            decay=1 - eta * self.table.task.l2,
+            offsets=torch.from_numpy(self.table.offsets[chunk.ids])[:, None],
+            x=x,
+            gram=self._grams(chunk, x),
+            start=self._padded("start", start),
+            drift=None if drift is None else self._padded("drift", drift),
+            slopes=self._padded("slopes", start).zero_(),
+        )
+
+    def _products(self, theta: Tensor, x: Tensor) -> Tensor:
+        """W·x + b of one client's rows, (units, rows)."""
+        weight, bias = parameters([self.layer], theta[None])[0]
+        return affine(weight, bias, x.T[None])[0]
+
+    def _padded(self, name: str, blocks: list[Tensor]) -> Tensor:
+        """Blocks (units, rows) as one (clients, most rows, units); what lies beyond a client's rows is never read."""
+        most = max(block.shape[1] for block in blocks)
+        into = self.scratch.take(name, (len(blocks), most, len(blocks[0])), blocks[0].dtype)
+        for i, block in enumerate(blocks):
+            into[i, : block.shape[1]] = block.T
+        return into
+
+    def _grams(self, chunk: Chunk, x: list[Tensor]) -> Tensor:
+        """K of each client, with zeros beyond its rows."""
+        most, bias = max(len(rows) for rows in x), self.layer.bias is not None
+        into = self.scratch.take("gram", (len(x), most, most), x[0].dtype)
+        for i, rows in enumerate(x):
+            n = len(rows)
+            into[i, :n, :n] = self.kept.gram(int(chunk.ids[i]), partial(gram, rows, bias=bias))
+            into[i, :n, n:] = 0
+        return into

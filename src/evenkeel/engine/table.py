@@ -62,26 +62,6 @@ class Table:
         weight = None if self.weight is None else self.weight[first:last]
         return Part(x=self.x[first:last], y=self.y[first:last], weight=weight)
 
-    def padded(self, ids: Ids) -> Tensor:
-        """Places (clients, rows of the largest); a smaller client repeats its first row.
-
-        >>> from evenkeel.tasks import build
-        >>> data = Federation(x=torch.zeros(3, 1), y=torch.zeros(3), train=Shards.of([[0, 1], [2]]),
-        ...                   valid=Shards.of([[], []]), names=("a", "b"), classes=0)
-        >>> Table.of(build("linear", (1,), 0), data, data.train, copy=False).padded(np.array([0, 1])).tolist()
-        [[0, 1], [2, 2]]
-        """
-        row = np.arange(self.sizes[ids].max())
-        within = np.where(row < self.sizes[ids][:, None], row, 0)
-        return torch.from_numpy(self.offsets[ids][:, None] + within)
-
-    def slab(self, ids: Ids) -> Tensor | None:
-        """x of these clients as one view (clients, rows, ...): only where they are neighbours of one size."""
-        sizes = self.sizes[ids]
-        if self.rows is not None or (np.diff(ids) != 1).any() or (sizes != sizes[0]).any():
-            return None
-        return self.x[self.offsets[ids[0]] : self.offsets[ids[-1] + 1]].view(len(ids), int(sizes[0]), *self.x.shape[1:])
-
     def factors(self, places: Tensor) -> Tensor:
         """The row weights at these places (of any shape); only where there are weights."""
         if self.weight is None:
