@@ -61,8 +61,8 @@ FRAMEWORKS = (
         script="flower",
         environment=FLOWER,
         packages=("flwr", "ray", "torch"),
-        note="Ray with an actor a core on loopback; loss and training in one message, and our own 5 ms poll for the "
-        "replies, since the stock one polls every 100 ms; the client's work is that of the plain loop",
+        note="Ray with an actor a core on loopback; loss and training in one message, and our own 50 ms poll for the "
+        "replies (the stock one: 100 ms); the client's work is that of the plain loop",
     ),
     Contestant(
         name="FedLab",

@@ -21,7 +21,7 @@ ENVIRONMENT = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     "OMP_NUM_THREADS": "1",
 }
-POLL = 0.005
+POLL = 0.05
 
 
 @functools.cache
