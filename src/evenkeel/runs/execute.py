@@ -12,7 +12,7 @@ from torch import Tensor
 
 from evenkeel.data.shards import Federation
 from evenkeel.errors import InputError, RunFailedError
-from evenkeel.protocol import Algorithm
+from evenkeel.protocol import Algorithm, Transport
 from evenkeel.runs import checkpoint, env, parts, store
 from evenkeel.runs.loop import Keeper, Parts, Progress, advance
 from evenkeel.runs.observers import Observer, Quiet
@@ -25,12 +25,13 @@ _START = "start"
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """What runs, and θ⁰ where one was handed in."""
+    """What runs; θ⁰ and the transport where they were handed in."""
 
     federation: Federation
     task: Task
     algorithm: Algorithm
     start: Tensor | None
+    transport: Transport | None
 
 
 def execute(
@@ -42,11 +43,13 @@ def execute(
     federation: Federation | None = None,
     task: Task | None = None,
     start: Tensor | None = None,
+    transport: Transport | None = None,
 ) -> Run:
     """Run a spec in a folder of its own and hand back what it left there.
 
     With `resume` a run that stopped goes on, and ends as if it had never stopped; one that is finished is only opened,
-    one that never began is begun. `federation` and `task` may be handed in, shared among runs; `start` is θ⁰.
+    one that never began is begun. `federation` and `task` may be handed in, shared among runs; `start` is θ⁰. Another
+    `transport` must agree with the plain loop; its `federation` need hold no rows, only who has how many.
     """
     place = Path(folder)
     if (place / store.LOCK).exists():
@@ -58,7 +61,7 @@ def execute(
         if (place / store.FINAL).exists():
             return Run.open(place)
     rows = federation or parts.federation_of(spec)  # a mistake in the spec shows before there is a folder
-    given = _Given(rows, task or parts.task_of(spec, rows), parts.algorithm_of(spec, rows), start)
+    given = _Given(rows, task or parts.task_of(spec, rows), parts.algorithm_of(spec, rows), start, transport)
     with store.held(place):
         _refuse(place, resume=resume)
         store.sweep(place)
@@ -91,7 +94,7 @@ def _flat(spec: Spec) -> dict[str, Any]:
 def _run(spec: Spec, place: Path, watcher: Observer, given: _Given) -> None:
     federation, task, algorithm = given.federation, given.task, given.algorithm
     threads, start = _begin(spec, place, watcher, given)
-    transport = parts.transport_of(spec, task, federation, threads)
+    transport = given.transport or parts.transport_of(spec, task, federation, threads)
     theta = task.init(spec.seed) if start is None else start.to(task.device, task.dtype)
     initial = algorithm.init(theta, federation.n)
     last = checkpoint.newest(place, watcher.warn)
