@@ -47,9 +47,9 @@ class Client:
 
     @classmethod
     def of(cls, task: Task, federation: Federation, i: int) -> "Client":
-        """Client i of a federation."""
+        """Client i of a federation, numbered from its `first`."""
         return cls(
-            id=i,
+            id=federation.first + i,
             name=federation.names[i],
             train=Part.of(task, federation, federation.train[i]),
             valid=Part.of(task, federation, federation.valid[i]),

@@ -51,6 +51,8 @@ class Shards:
 class Federation:
     """All rows once, and who trains and validates on which of them.
 
+    `first` is the number of the first client where these are only some of all: draws are keyed by a client's number.
+
     `classes` is 0 for regression. `row_weight` multiplies each row's loss; None is 1 for every row. `origin` says in
     words which data, partition and split this is, so that every number can say what it was measured on.
     """
@@ -63,6 +65,7 @@ class Federation:
     classes: int
     row_weight: torch.Tensor | None = None
     origin: str = ""
+    first: int = 0
 
     @property
     def n(self) -> int:

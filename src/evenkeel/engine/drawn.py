@@ -60,7 +60,8 @@ class Drawn:
 def drawn(table: Table, chunk: Chunk, key: Key, phase: str, *, dropout: tuple[Dropped, ...], **how: int) -> Drawn:
     """The batches of `evenkeel.draws` for this chunk, as places in the table; factors include the row weights."""
     task: Task = table.task
-    plan = batches(key, phase, chunk.ids, table.sizes[chunk.ids], **how)
+    numbers = table.first + chunk.ids
+    plan = batches(key, phase, numbers, table.sizes[chunk.ids], **how)
     places = torch.from_numpy(plan.rows + table.offsets[chunk.ids][:, None, None])
     return Drawn(
         places=places,
@@ -68,7 +69,7 @@ def drawn(table: Table, chunk: Chunk, key: Key, phase: str, *, dropout: tuple[Dr
         steps=plan.steps,
         key=key,
         phase=phase,
-        ids=chunk.ids,
+        ids=numbers,
         dropped=dropout,
         dtype=task.dtype,
     )

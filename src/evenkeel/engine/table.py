@@ -16,7 +16,10 @@ Ids = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Client i's rows are the places offsets[i] to offsets[i + 1]; place p is row `rows[p]` of x, or p itself."""
+    """Client i's rows are the places offsets[i] to offsets[i + 1]; place p is row `rows[p]` of x, or p itself.
+
+    Draws are keyed by first + i, the client's number in the whole federation.
+    """
 
     task: Task
     x: Tensor
@@ -24,6 +27,7 @@ class Table:
     weight: Tensor | None
     rows: Tensor | None
     offsets: Ids
+    first: int = 0
 
     @classmethod
     def of(cls, task: Task, federation: Federation, shards: Shards, *, copy: bool) -> "Table":
@@ -37,6 +41,7 @@ class Table:
             weight=federation.row_weight if part is None else part.weight,
             rows=rows if part is None else None,
             offsets=shards.offsets,
+            first=federation.first,
         )
 
     @property
