@@ -17,8 +17,9 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install -q -c constraints.txt -e '.[dev]'
 	touch $@
 
-run: $(STAMP) ## do the main job on bundled data, with everything installed on the way
-	@$(BIN)/evenkeel audit --example
+run: $(STAMP) ## train FedAvg, Scaff-PD and Scaff-PD-IA on digits over 100 clients and end with a page that compares them
+	@$(BIN)/evenkeel compare --preset digits --out runs/digits-comparison
+	@$(BIN)/evenkeel report runs/digits-comparison --out runs/digits-comparison/report.html
 
 test: $(STAMP) ## run the tests
 	$(BIN)/python -m pytest

@@ -104,4 +104,6 @@ def _cell(x: Any) -> Any:  # noqa: ANN401 - a cell
     if not math.isfinite(x):
         return None
     short = float(f"{x:.5g}")
+    if not math.isfinite(short):  # rounded up beyond the largest float
+        return x
     return int(short) if short.is_integer() else short

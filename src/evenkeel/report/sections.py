@@ -196,7 +196,11 @@ def _weights(drawn: Sequence[Series], tables: Tables) -> tuple[Figure, ...]:
 def _data(drawn: Sequence[Series], tables: Tables) -> tuple[Figure, ...]:
     n = max(s.table.n for s in drawn)
     some = f" {MOST_CLIENTS} of {n:,} clients, evenly taken." if n > MOST_CLIENTS else ""
-    who = about(drawn, short=True).partition(" Split")[0] + some
+    who = (
+        about(drawn, short=True).partition(" Split")[0]
+        + " Split: training and validation rows together. Each client counts the same."
+        + some
+    )
     found = []
     if "mix" in tables:
         says = "Rows of each client in each class, training and validation together. Even columns: clients are alike."
@@ -217,10 +221,13 @@ def _data(drawn: Sequence[Series], tables: Tables) -> tuple[Figure, ...]:
 
 
 def _cost(drawn: Sequence[Series], tables: Tables) -> tuple[Figure, ...]:
-    names, who = [s.name for s in drawn], about(drawn, short=True).partition(" Split")[0]
+    names, who = (
+        [s.name for s in drawn],
+        about(drawn, short=True).partition(" Split")[0] + " Split: train. All clients together.",
+    )
     found = []
     if _has(tables, "rounds", "sent"):
-        says = "Bytes up and down, all clients together, since the start; by formula, whatever the transport."
+        says = "Bytes up and down since the start, by formula, whatever the transport."
         spec = rounds.over_rounds(names, "sent", "bytes sent", form="~s", zero=True)
         found.append(Figure(id="sent", title="Communication", says=says, about=who, table="rounds", spec=spec))
     if _has(tables, "rounds", "seconds"):

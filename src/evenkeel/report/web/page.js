@@ -83,7 +83,9 @@
     if (!figure || views.has(figure.id)) return;
     views.set(figure.id, null);
     const data = rows(blocksOf(figure));
-    const { view } = await vegaEmbed(holder, { ...figure.spec, datasets: { ...figure.spec.datasets, [figure.table]: data } }, {
+    const canvas = element("div", undefined, holder); // its marks are for the eye; the holder has the figure's name
+    canvas.setAttribute("aria-hidden", "true");
+    const { view } = await vegaEmbed(canvas, { ...figure.spec, datasets: { ...figure.spec.datasets, [figure.table]: data } }, {
       actions: false, config: page.config, renderer: data.length > 1500 ? "canvas" : "svg", tooltip: markTip,
       mode: "vega-lite",
     });

@@ -1,0 +1,181 @@
+"""The page as a reader meets it: in Chromium, from a file, with mouse, keyboard, search and switches."""
+
+import time
+
+import pytest
+
+from evenkeel.report import page
+from tests.report.made import NASTY, content
+
+
+@pytest.fixture(scope="module")
+def html():
+    return page.html(content())
+
+
+def numbers(opened, figure):
+    """What the table under a figure holds, as text."""
+    table = opened.page.locator(f'[data-table="{figure}"]')
+    if table.get_attribute("open") is None:
+        table.locator("summary").click()
+    return table.locator("tbody tr").all_inner_texts()
+
+
+def test_it_opens_from_a_file_without_a_fault_and_asks_for_nothing(opened, html):
+    seen = opened(html).drawn()
+    assert seen.wrong == []
+    assert len(seen.asked) == 1
+    drawn = seen.page.locator(".chart[data-drawn]")
+    assert drawn.count() == seen.page.locator("figure").count() >= 18
+    for chart in drawn.all():
+        assert chart.locator("svg, canvas").count() == 1
+
+
+def test_names_with_markup_are_shown_and_nothing_of_them_runs(opened):
+    seen = opened(page.html(content(n=len(NASTY) + 4, nasty=NASTY, headline=NASTY[0], title=NASTY[1]))).drawn()
+    assert seen.page.inner_text("h1") == NASTY[0]
+    shown = "\n".join(numbers(seen, "losses"))
+    for name in (NASTY[0], NASTY[1], NASTY[3], NASTY[5], NASTY[6], "x" * 79 + "…", "two\\nlines\\u2028and\\ttabs"):
+        assert name in shown, name
+    seen.page.fill("#find", "<script>")
+    assert NASTY[0] in seen.page.inner_text("#found")
+    for mark in seen.page.locator("#figure-losses .mark-symbol.role-mark path").all():
+        mark.hover(force=True)
+        if seen.page.inner_text("#tip").startswith("client\n" + NASTY[0]):
+            break
+    else:
+        pytest.fail("no mark tells the client with markup in its name")
+    assert seen.page.locator("#tip *:not(b, dl, dt, dd)").count() == 0
+    assert seen.page.evaluate("window.hit") is None
+    assert seen.page.locator("main script, main img").count() == 0
+    assert seen.wrong == []
+    assert len(seen.asked) == 1
+
+
+def test_a_tip_explains_an_index_to_mouse_and_keyboard_and_leaves_on_escape(opened, html):
+    seen = opened(html)
+    why = seen.page.locator('table .why[data-tip="why-R"]').first
+    why.focus()
+    assert "mean loss of the worst 20 % over mean loss of the best 20 %" in seen.page.inner_text("#tip")
+    assert "1: equal; inf: the best 20 % have no loss" in seen.page.inner_text("#tip")
+    box = seen.page.locator("#tip").bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 1280
+    seen.page.keyboard.press("Escape")
+    assert seen.page.locator("#tip").is_hidden()
+    why.hover()
+    assert seen.page.locator("#tip").is_visible()
+
+
+def test_a_mark_tells_its_client_on_hover(opened, html):
+    seen = opened(html).drawn()
+    chart = seen.page.locator("#figure-sizes .chart svg")
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    seen.page.mouse.move(box["x"] + 80, box["y"] + box["height"] - 60)
+    said = seen.page.inner_text("#tip")
+    assert "client 0" in said
+    assert "rows" in said
+
+
+def test_the_theme_turns_at_once_and_is_kept(opened, html):
+    seen = opened(html)
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = seen.page.evaluate(ground)
+    seen.page.keyboard.press("Tab")
+    seen.page.keyboard.press("Tab")
+    seen.page.keyboard.press("Enter")
+    assert seen.page.evaluate(ground) != light
+    assert seen.page.get_attribute("#theme", "aria-pressed") == "true"
+    seen.page.reload()
+    assert seen.page.evaluate(ground) != light
+    seen.page.emulate_media(media="print")
+    assert seen.page.evaluate(ground) == "rgb(255, 255, 255)"
+    assert seen.page.evaluate("getComputedStyle(document.querySelector('.chart')).filter") == "none"
+    seen.page.emulate_media(media="screen")
+    seen.page.click("#theme")
+    assert seen.page.evaluate(ground) == light
+
+
+def test_a_run_can_be_taken_out_of_every_figure_and_put_back(opened, html):
+    seen = opened(html).drawn()
+    marks = "document.querySelectorAll('#figure-losses .mark-symbol.role-mark path').length"
+    before = seen.page.evaluate(marks)
+    seen.page.locator('[name="shown"]').first.press("Space")
+    seen.page.wait_for_function(f"{marks} < {before}")
+    assert seen.page.evaluate(marks) == before // 2
+    seen.page.locator('[name="shown"]').first.press("Space")
+    seen.page.wait_for_function(f"{marks} === {before}")
+
+
+def test_figures_of_one_run_follow_the_choice(opened, html):
+    seen = opened(html).drawn()
+    first = numbers(seen, "sizes")
+    seen.page.select_option("#single", "run 1")
+    assert numbers(seen, "sizes") != first
+    assert "run 1" in seen.page.inner_text("#figure-sizes h3")
+
+
+def test_a_client_can_be_found_by_part_of_its_name(opened, html):
+    seen = opened(html).drawn()
+    seen.page.fill("#find", "00017")
+    assert seen.page.inner_text("#found") == "client 00017"
+    seen.page.wait_for_selector("#figure-losses svg path[stroke='#33383f']", state="attached")
+    seen.page.fill("#find", "nobody")
+    assert seen.page.inner_text("#found") == "no such client"
+
+
+@pytest.mark.parametrize(
+    "media", [{}, {"color_scheme": "dark"}, {"width": 375, "height": 800}], ids=["light", "dark", "phone"]
+)
+def test_axe_finds_no_serious_fault(opened, html, axe, media):
+    seen = opened(html, **media).drawn()
+    for details in seen.page.locator("details > summary").all()[:3]:
+        details.click()
+    seen.page.evaluate(axe)
+    found = seen.page.evaluate("axe.run().then((told) => told.violations)")
+    grave = [v for v in found if v["impact"] in {"serious", "critical"}]
+    assert grave == [], [(v["id"], [n["html"][:200] for n in v["nodes"][:3]]) for v in grave]
+
+
+def test_nothing_is_wider_than_a_phone(opened, html):
+    seen = opened(html, width=375, height=800).drawn()
+    assert seen.page.evaluate("document.documentElement.scrollWidth") <= 375
+
+
+def test_ten_thousand_clients_stay_usable(opened, record_property):
+    """Times are told as ratios to a page of the same size without any program; they decide nothing."""
+    html = page.html(content(n=10_000, rounds=20, draws=0))
+    still = "<!DOCTYPE html><html lang=en><title>still</title><p>text</p><!--" + "x" * len(html) + "-->"
+    paint = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0"
+    base = opened(still)
+    base.page.wait_for_function(f"{paint} > 0")
+    seen = opened(html)
+    seen.page.wait_for_function(f"{paint} > 0")
+    first, plain = seen.page.evaluate(paint), base.page.evaluate(paint)
+    seen.drawn()
+    acts = {
+        "theme": lambda: seen.page.click("#theme"),
+        "hide": lambda: seen.page.locator('[name="shown"]').first.press("Space"),
+        "single": lambda: seen.page.select_option("#single", "run 1"),
+        "find": lambda: seen.page.fill("#find", "09999"),
+        "data": lambda: seen.page.locator('[data-table="losses"] summary').click(),
+    }
+    took = {}
+    for name, act in acts.items():
+        begun = time.perf_counter()
+        act()
+        seen.page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)))")
+        took[name] = round((time.perf_counter() - begun) * 1000)
+    told = {
+        "bytes": len(html),
+        "first paint ms": round(first),
+        "ratio to a still page": round(first / plain, 2),
+        **took,
+    }
+    record_property("10,000 clients", told)
+    print(told)
+    seen.page.click("#theme")
+    assert seen.wrong == []
+    assert seen.page.inner_text("#found") == "client 09999"
+    assert seen.page.locator('[data-table="losses"] tbody tr').count() == 200
