@@ -45,7 +45,7 @@ def _masks(task: Task, client: Client, key: Key, at: tuple[str, int], rows: int)
     dropped = task.dropped(client.train.x)
     phase, step = at
     masks = draw_masks(key, phase, [client.id], [step], rows, dropped, task.dtype)
-    return [m[0, 0] for m in masks] if dropped else None
+    return [m[0, 0].to(task.device) for m in masks] if dropped else None
 
 
 def _blocks(part: Part) -> list[Part]:

@@ -59,7 +59,7 @@ class Dense:
         cfg, theta = settings(Gradient, ask.config), ask.shared["theta"]
         rows = theta.new_empty(len(chunk.ids), self.task.d)
         loss = self._gradient(chunk, theta, cfg, key, rows)
-        results = Results({"loss": loss.double().numpy(), "norm2": norm2(rows)}, {"grad": chunk.total(rows)})
+        results = Results({"loss": loss.double().cpu().numpy(), "norm2": norm2(rows)}, {"grad": chunk.total(rows)})
         if chunk.weights is not None:
             self.kept.put(key, cfg, chunk.ids, rows)
         return results
@@ -114,8 +114,8 @@ class Dense:
 
     def _inputs(self, batch: Batch) -> Tensor:
         """x of a step, (clients, in, slots), in the worker's buffer."""
-        places = batch.places.flatten()
-        buffer = self.scratch.take("x", (len(places), *self.table.x.shape[1:]), self.task.dtype)
+        places, like = batch.places.flatten(), batch.factor
+        buffer = self.scratch.take("x", (len(places), *self.table.x.shape[1:]), like)
         return self.table.inputs(places, out=buffer).view(*batch.places.shape, -1).transpose(1, 2)
 
     def _targets(self, batch: Batch) -> Tensor:
@@ -155,7 +155,7 @@ class Dense:
     def _stack(self, name: str, chunk: Chunk, like: Tensor) -> Tensor:
         """Room for one vector a client: a worker's own buffer, unless the rows themselves are the reply."""
         shape = len(chunk.ids), self.task.d
-        return like.new_empty(shape) if chunk.weights is None else self.scratch.take(name, shape, like.dtype)
+        return like.new_empty(shape) if chunk.weights is None else self.scratch.take(name, shape, like)
 
     def _row_space(self, chunk: Chunk, theta: Tensor, shift: Tensor | None, cfg: Local, plan: Drawn) -> RowSpace | None:
         """The first layer in row space, where that is less work and its rows fit."""
@@ -172,7 +172,8 @@ class Dense:
             grams=self._charge(chunk, rows),
         )
         fits = len(chunk.ids) * rows * (inputs + rows) * theta.itemsize <= self.general.memory
-        if not (fits and work.cheaper_in_rows()):
+        near = self.table.x.device == theta.device  # rows on another device would be moved for each Gram matrix
+        if not (fits and near and work.cheaper_in_rows()):
             return None
         return Laying(layer=self.layers[0], table=self.table, kept=self.kept, scratch=self.scratch).of(
             chunk, theta, shift, cfg.eta

@@ -42,7 +42,7 @@ class Drawn:
     phase: str
     ids: Ids
     dropped: tuple[Dropped, ...]
-    dtype: torch.dtype
+    like: Tensor  # its dtype and device are those of the masks
 
     def __iter__(self) -> Iterator[Batch]:
         clients, most, slots = self.places.shape
@@ -52,7 +52,8 @@ class Drawn:
         for j in range(most):
             if self.dropped and j % ahead == 0:
                 some = range(j, min(j + ahead, most))
-                masks = draw_masks(self.key, self.phase, self.ids, some, slots, self.dropped, self.dtype)
+                drawn = draw_masks(self.key, self.phase, self.ids, some, slots, self.dropped, self.like.dtype)
+                masks = tuple(m.to(self.like.device) for m in drawn)
             a = int((self.steps > j).sum())
             yield Batch(self.places[:a, j], self.factor[:a, j], tuple(m[:a, j % ahead] for m in masks))
 
@@ -62,7 +63,7 @@ def drawn(table: Table, chunk: Chunk, key: Key, phase: str, *, dropout: tuple[Dr
     task: Task = table.task
     numbers = table.first + chunk.ids
     plan = batches(key, phase, numbers, table.sizes[chunk.ids], **how)
-    places = torch.from_numpy(plan.rows + table.offsets[chunk.ids][:, None, None])
+    places = table.indices(plan.rows + table.offsets[chunk.ids][:, None, None])
     return Drawn(
         places=places,
         factor=_factors(table, places, plan.weight),
@@ -71,7 +72,7 @@ def drawn(table: Table, chunk: Chunk, key: Key, phase: str, *, dropout: tuple[Dr
         phase=phase,
         ids=numbers,
         dropped=dropout,
-        dtype=task.dtype,
+        like=task.fit(torch.empty(0)),
     )
 
 

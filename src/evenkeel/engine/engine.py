@@ -68,10 +68,11 @@ class Engine:
 
     @cached_property
     def train(self) -> Table:
-        """The training rows, client after client if half of the memory holds them."""
+        """The training rows, client after client if half of the memory holds them; mapped rows stay on disk."""
         shards = self.federation.train
         needed = len(shards.rows) * self.task.fit(self.federation.x[:1]).nbytes
-        return Table.of(self.task, self.federation, shards, copy=needed <= self.memory / 2)
+        copy = not self.federation.digest and needed <= self.memory / 2
+        return Table.of(self.task, self.federation, shards, copy=copy)
 
     @cached_property
     def valid(self) -> Table:
@@ -96,7 +97,7 @@ class Engine:
         general = Vmapped(self.task, self.train, memory=self.memory // 4 // self.threads, kept=Kept(room=0))
         layers = layers_of(self.task, self.federation.x.dim() - 1)
         if layers is not None:
-            kept = Kept(room=self.memory // 8, units=layers[0].weight.shape[0], dtype=self.task.dtype)
+            kept = Kept(room=self.memory // 8, units=layers[0].weight.shape[0])
             return Dense(self.task, self.train, layers, general, kept)
         if can_vectorise(general):
             return general
@@ -128,9 +129,8 @@ class Engine:
         if ask.phase not in _KINDS:
             raise InputError(f"phase = {ask.phase!r}: no such client step; {nearest(ask.phase, _KINDS)}")
         settings(_KINDS[ask.phase], ask.config)
-        empty = np.flatnonzero(self.train.sizes == 0)
-        if len(empty):
-            name = self.federation.names[empty[0]]
+        if len(self.train.empty):
+            name = self.federation.names[self.train.empty[0]]
             raise InputError(f"client {name!r} has no training rows; drop it or give it some before training")
         for name, value in ask.shared.items():
             if value.shape != (self.task.d,):
@@ -164,11 +164,11 @@ class Engine:
         }
 
     def _chunks(self, ask: Ask, who: Asked, key: Key) -> Mapping[str, Any]:
-        sizes = self.train.sizes
-        batch = int(ask.config.get("batch", 0)) or int(sizes.max())
-        control = int(ask.config.get("control_batch", batch)) or int(sizes.max())
-        rows = min(max(batch, control), int(sizes.max()))
-        chunks = cut(who, sizes, self.path.per_chunk(rows), self.threads)
+        most = self.train.most
+        batch = int(ask.config.get("batch", 0)) or most
+        control = int(ask.config.get("control_batch", batch)) or most
+        rows = min(max(batch, control), most)
+        chunks = cut(who, self.train.sizes, self.path.per_chunk(rows), self.threads)
         return gathered(chunks, self.pool.map(lambda chunk: self._part(chunk, ask, key), chunks), len(who.ids))
 
     def _part(self, chunk: Chunk, ask: Ask, key: Key) -> Results:

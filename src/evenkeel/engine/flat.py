@@ -59,16 +59,17 @@ class Flat:
 
     def _means(self, rows: Callable[[Part, slice], Tensor], columns: int) -> Means:
         sizes = self.table.sizes[self.ids]
-        places = None if self.everyone else torch.from_numpy(self.table.places(self.ids))
-        values = np.empty((int(sizes.sum()), columns))
+        places = None if self.everyone else self.table.indices(self.table.places(self.ids))
+        device = self.table.task.device  # the rows' losses come to the host once, not block by block
+        values = torch.empty(int(sizes.sum()), columns, dtype=torch.float64, device=device)
 
         def block(at: slice) -> None:
             part = self.table.block(at.start, at.stop) if places is None else self.table.take(places[at])
             with torch.no_grad():
-                values[at] = rows(part, at).cpu()
+                values[at] = rows(part, at)
 
         list(self.pool.map(block, blocks(self.table, len(values))))
-        return means(values, sizes)
+        return means(values.cpu().numpy(), sizes)
 
 
 def blocks(table: Table, rows: int) -> list[slice]:

@@ -17,19 +17,19 @@ class Scratch(threading.local):
     """Buffers that a worker uses again and again: fresh memory of a megabyte costs more than the work on it.
 
     >>> scratch = Scratch()
-    >>> a = scratch.take("rows", (2, 3), torch.float32)
-    >>> scratch.take("rows", (3, 1), torch.float32).data_ptr() == a.data_ptr()
+    >>> a = scratch.take("rows", (2, 3), torch.zeros(1))
+    >>> scratch.take("rows", (3, 1), torch.zeros(1)).data_ptr() == a.data_ptr()
     True
     """
 
     def __init__(self) -> None:
         self.held: dict[str, Tensor] = {}
 
-    def take(self, name: str, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
-        """The worker's buffer of this name with this shape; its contents are arbitrary."""
-        size = math.prod(shape)
-        if name not in self.held or self.held[name].numel() < size or self.held[name].dtype != dtype:
-            self.held[name] = torch.empty(size, dtype=dtype)
+    def take(self, name: str, shape: tuple[int, ...], like: Tensor) -> Tensor:
+        """The worker's buffer of this name with this shape, and the dtype and device of `like`; it holds anything."""
+        size, held = math.prod(shape), self.held.get(name)
+        if held is None or held.numel() < size or held.dtype != like.dtype or held.device != like.device:
+            self.held[name] = like.new_empty(size)
         return self.held[name][:size].view(shape)
 
 
@@ -44,7 +44,6 @@ class Kept:
 
     room: int
     units: int = 0
-    dtype: torch.dtype = torch.float32
     theta: Tensor | None = None
     first: Tensor | None = None
     own: dict[tuple[Key, Gradient, bytes], Tensor] = field(default_factory=dict)
@@ -60,15 +59,17 @@ class Kept:
     def columns(self, rows: int) -> Tensor | None:
         """A buffer (units, rows) for a probe to fill; None if it is not wanted or there is no room."""
         self.first = None
-        if self.buffer is None and 0 < self.units * rows * self.dtype.itemsize <= self.room:
-            self.buffer = torch.empty(self.units, rows, dtype=self.dtype)
+        like = self.theta
+        if self.buffer is None and like is not None and 0 < self.units * rows * like.itemsize <= self.room:
+            self.buffer = like.new_empty(self.units, rows)
         return self.buffer
 
     def columns_at(self, places: Tensor) -> Tensor | None:
         """W·x + b of the first layer at θ for places (clients, slots), as (clients, units, slots), if kept."""
         if self.first is None:
             return None
-        return self.first.index_select(1, places.flatten()).view(-1, *places.shape).transpose(0, 1)
+        flat = places.flatten().to(self.first.device)
+        return self.first.index_select(1, flat).view(-1, *places.shape).transpose(0, 1)
 
     def put(self, key: Key, cfg: Gradient, ids: Ids, rows: Tensor) -> None:
         """Keep the gradients of a chunk, while there is room."""

@@ -83,7 +83,7 @@ class RowSpace:
     def _flat(self, places: Tensor) -> Tensor:
         """Places (clients, slots) as row numbers of the blocks laid one after the other."""
         n, rows = len(places), self.start.shape[1]
-        return (places - self.offsets[:n] + torch.arange(0, n * rows, rows)[:, None]).flatten()
+        return (places - self.offsets[:n] + torch.arange(0, n * rows, rows, device=places.device)[:, None]).flatten()
 
     def products(self, j: int, places: Tensor) -> Tensor:
         """W·x + b of step j for these places (clients, slots), as (clients, units, slots)."""
@@ -155,7 +155,7 @@ class Laying:
             layer=self.layer,
             eta=eta,
             decay=1 - eta * self.table.task.l2,
-            offsets=torch.from_numpy(self.table.offsets[chunk.ids])[:, None],
+            offsets=self.table.indices(self.table.offsets[chunk.ids])[:, None],
             x=x,
             gram=self._grams(chunk, x),
             start=self._padded("start", start),
@@ -171,7 +171,7 @@ class Laying:
     def _padded(self, name: str, blocks: list[Tensor]) -> Tensor:
         """Blocks (units, rows) as one (clients, most rows, units); what lies beyond a client's rows is never read."""
         most = max(block.shape[1] for block in blocks)
-        into = self.scratch.take(name, (len(blocks), most, len(blocks[0])), blocks[0].dtype)
+        into = self.scratch.take(name, (len(blocks), most, len(blocks[0])), blocks[0])
         for i, block in enumerate(blocks):
             into[i, : block.shape[1]] = block.T
         return into
@@ -179,7 +179,7 @@ class Laying:
     def _grams(self, chunk: Chunk, x: list[Tensor]) -> Tensor:
         """K of each client, with zeros beyond its rows."""
         most, bias = max(len(rows) for rows in x), self.layer.bias is not None
-        into = self.scratch.take("gram", (len(x), most, most), x[0].dtype)
+        into = self.scratch.take("gram", (len(x), most, most), x[0])
         for i, rows in enumerate(x):
             n = len(rows)
             into[i, :n, :n] = self.kept.gram(int(chunk.ids[i]), partial(gram, rows, bias=bias))

@@ -1,6 +1,7 @@
 """The rows of all clients, client after client, so that a chunk of clients is a slab of rows."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -14,7 +15,7 @@ from evenkeel.tasks import Task
 Ids = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Table:
     """Client i's rows are the places offsets[i] to offsets[i + 1]; place p is row `rows[p]` of x, or p itself.
 
@@ -32,7 +33,7 @@ class Table:
     @classmethod
     def of(cls, task: Task, federation: Federation, shards: Shards, *, copy: bool) -> "Table":
         """The rows of one split; `copy` lays them out client after client, else they are gathered when needed."""
-        rows = torch.from_numpy(shards.rows)
+        rows = torch.from_numpy(shards.rows).to(federation.x.device)
         part = Part.of(task, federation, shards.rows) if copy else None
         return cls(
             task=task,
@@ -44,10 +45,24 @@ class Table:
             first=federation.first,
         )
 
-    @property
+    @cached_property
     def sizes(self) -> Ids:
-        """Rows of each client."""
+        """Rows of each client; made once, as an ask of a thousand clients must not cost what a million do."""
         return np.diff(self.offsets)
+
+    @cached_property
+    def most(self) -> int:
+        """Rows of the largest client."""
+        return int(self.sizes.max())
+
+    @cached_property
+    def empty(self) -> Ids:
+        """Clients without rows."""
+        return np.flatnonzero(self.sizes == 0)
+
+    def indices(self, places: Ids) -> Tensor:
+        """Places as a tensor that may index x, brought to where x is once for all steps."""
+        return torch.from_numpy(places).to(self.x.device)
 
     def places(self, ids: Ids) -> Ids:
         """The places of these clients' rows, client after client.
@@ -63,7 +78,7 @@ class Table:
     def block(self, first: int, last: int) -> Part:
         """The rows at places first to last: a view where the rows were copied."""
         if self.rows is not None:
-            return self.take(torch.arange(first, last))
+            return self.take(torch.arange(first, last, device=self.x.device))
         weight = None if self.weight is None else self.weight[first:last]
         return Part(x=self.x[first:last], y=self.y[first:last], weight=weight)
 
@@ -82,13 +97,20 @@ class Table:
     def inputs(self, places: Tensor, out: Tensor | None = None) -> Tensor:
         """x at these places, into `out` where it fits there."""
         at = self._at(places)
-        if out is not None and out.dtype == self.x.dtype:
+        if out is not None and out.dtype == self.x.dtype and out.device == self.x.device:
             return torch.index_select(self.x, 0, at, out=out)
-        return self.task.fit(self.x.index_select(0, at))
+        return self.task.fit(self._picked(self.x, at))
 
     def targets(self, places: Tensor) -> Tensor:
         """y at these places."""
-        return self.task.fit(self.y.index_select(0, self._at(places)))
+        return self.task.fit(self._picked(self.y, self._at(places)))
+
+    def _picked(self, values: Tensor, at: Tensor) -> Tensor:
+        """Rows of x or y; on their way from the host to a CUDA device they go through pinned memory."""
+        if values.device.type != "cpu" or torch.device(self.task.device).type != "cuda":
+            return values.index_select(0, at)
+        pinned = torch.empty(len(at), *values.shape[1:], dtype=values.dtype, pin_memory=True)
+        return torch.index_select(values, 0, at, out=pinned)
 
     def _at(self, places: Tensor) -> Tensor:
         return (places if self.rows is None else self.rows[places]).to(self.x.device)
