@@ -84,7 +84,7 @@ def describe(federation: Federation) -> Description:
     counts = [class_counts(part, y, federation.classes) for part in (federation.train, federation.valid)]
     return Description(
         origin=federation.origin,
-        names=federation.names,
+        names=tuple(federation.names),
         train=federation.train.sizes,
         valid=federation.valid.sizes,
         counts=counts[0] + counts[1],

@@ -54,18 +54,20 @@ class Federation:
     `first` is the number of the first client where these are only some of all: draws are keyed by a client's number.
 
     `classes` is 0 for regression. `row_weight` multiplies each row's loss; None is 1 for every row. `origin` says in
-    words which data, partition and split this is, so that every number can say what it was measured on.
+    words which data, partition and split this is, so that every number can say what it was measured on. `digest` is
+    that of the files where rows are mapped from disk (`evenkeel.data.mapped`); then nobody copies them or reads them all.
     """
 
     x: torch.Tensor
     y: torch.Tensor
     train: Shards
     valid: Shards
-    names: tuple[str, ...]
+    names: Sequence[str]
     classes: int
     row_weight: torch.Tensor | None = None
     origin: str = ""
     first: int = 0
+    digest: str = ""
 
     @property
     def n(self) -> int:

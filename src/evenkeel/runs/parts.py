@@ -136,7 +136,12 @@ def transport_of(spec: Spec, task: Task, federation: Federation, workers: int | 
 
 
 def data_digest(federation: Federation) -> str:
-    """SHA-256 over rows, targets and who owns which: whether a continued run sees the same data."""
+    """SHA-256 over rows, targets and who owns which: whether a continued run sees the same data.
+
+    Where rows are mapped from disk it was made when they were written.
+    """
+    if federation.digest:
+        return federation.digest
     state = hashlib.sha256()
     for tensor in (federation.x, federation.y, federation.row_weight):
         if tensor is not None:
