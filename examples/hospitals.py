@@ -1,7 +1,8 @@
 """Your own table: one row a patient, a column that names the hospital. The table is synthetic, made here.
 
-Eight hospitals predict readmission. In two small ones age works the other way round, so that one model for all serves
-them badly; relative fairness trades a little of the mean for them. Run: python examples/hospitals.py
+Eight hospitals predict readmission with one linear model. In two small ones more patients come back and age counts the
+other way, so that the mean over all serves them badly. What evens the hospitals out costs the large ones something: the
+example prints both sides. Run: python examples/hospitals.py
 """
 
 import argparse
@@ -21,8 +22,8 @@ def patients(rows: int, seed: int = 0) -> pl.DataFrame:
     hospital[: 4 * len(share)] = np.tile(np.arange(len(share)), 4)  # everyone has a few patients
     age, stays = rng.normal(60, 15, rows), rng.poisson(1.5, rows)
     ward = rng.choice(["surgery", "medicine", "cardiology"], size=rows)
-    way = np.where(hospital >= 6, -1.0, 1.0)
-    score = way * (age - 60) / 10 + 0.5 * (stays - 1.5) + 0.4 * (ward == "cardiology")
+    small = hospital >= 6
+    score = np.where(small, 1.5 - (age - 60) / 30, (age - 60) / 10) + 0.5 * (stays - 1.5) + 0.4 * (ward == "cardiology")
     readmitted = rng.random(rows) < 1 / (1 + np.exp(-score))
     names = np.array(list("ABCDEFGH"))[hospital]
     columns = {"hospital": names, "age": age, "stays": stays, "ward": ward}

@@ -40,7 +40,8 @@ class Board:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.progress.stop()
+        if self.moving:  # elsewhere it would print an empty line
+            self.progress.stop()
 
     def __call__(self, told: Told) -> None:
         """Take one message in."""

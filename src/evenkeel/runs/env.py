@@ -5,6 +5,7 @@ import os
 import platform
 import subprocess
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ def environment(*, device: str, workers: int, data: str, origin: str) -> dict[st
         "evenkeel": evenkeel.__version__,
         "commit": commit(),
         "python": platform.python_version(),
-        "packages": {name: _version(name) for name in PACKAGES},
+        "packages": {name: installed(name) for name in PACKAGES},
         "system": platform.system(),
         "processor": platform.machine(),
         "cores": cores(),
@@ -59,6 +60,7 @@ def _differ(key: str, before: dict[str, Any], now: dict[str, Any]) -> bool:
     return bool(before.get(key) != now.get(key))
 
 
+@cache
 def commit() -> str | None:
     """The commit of the source tree, with "+changes" where files differ from it; None for an installed package."""
     here = Path(evenkeel.__file__).parent
@@ -87,7 +89,9 @@ def as_bytes(facts: dict[str, Any]) -> bytes:
     return (json.dumps(facts, indent=2) + "\n").encode()
 
 
-def _version(package: str) -> str | None:
+@cache
+def installed(package: str) -> str | None:
+    """The version of a package; None where it is not there."""
     try:
         return version(package)
     except PackageNotFoundError:

@@ -99,7 +99,8 @@ def written(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        text = '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in value)
+        text = '"' + shown.replace('"', '\\"') + '"'
     elif isinstance(value, list | tuple):
         text = "[" + ", ".join(written(v) for v in value) + "]"
     else:

@@ -22,9 +22,9 @@ _MOST = 2**20  # bytes of a spec
 
 def toml(file: Path) -> Raw:
     """The tables of a TOML file, relative data files taken from its folder."""
+    if file.is_file() and file.stat().st_size > _MOST:
+        raise InputError(f"{file.name}: larger than 1 MiB: a spec is a page; give the spec, not its data")
     try:
-        if file.is_file() and file.stat().st_size > _MOST:
-            raise InputError(f"{file.name}: larger than 1 MiB: a spec is a page; is it another file?")
         raw = tomllib.loads(file.read_text("utf-8"))
     except FileNotFoundError:
         raise InputError(f"{file}: no such file; `evenkeel spec --preset digits > {file.name}` writes one") from None

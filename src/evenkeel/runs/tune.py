@@ -175,6 +175,8 @@ def tune(
         )
         for name, spec in specs.items()
     }
+    for what in searches.values():
+        _ = what.ranges  # what cannot be searched shows before anything runs
     count = trials * len(seeds)
     rounds = count * sum(spec.rounds for spec in specs.values())
     with Board(console or Console(quiet=True), count * len(specs), rounds) as board:
