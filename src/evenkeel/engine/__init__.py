@@ -2,6 +2,7 @@
 
 from evenkeel.engine.asked import Absent, Attendance
 from evenkeel.engine.engine import Engine
+from evenkeel.engine.guarded import Bounds, Guarded
 from evenkeel.engine.loop import Loop
 
-__all__ = ["Absent", "Attendance", "Engine", "Loop"]
+__all__ = ["Absent", "Attendance", "Bounds", "Engine", "Guarded", "Loop"]

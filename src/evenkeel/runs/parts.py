@@ -1,7 +1,7 @@
 """From a spec to what runs: federation, task, algorithm, transport."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +16,7 @@ from evenkeel.data.build import build as deal
 from evenkeel.data.shards import Federation
 from evenkeel.data.sources import load
 from evenkeel.dual import Constant, Schedule, Theorem
-from evenkeel.engine import Absent, Attendance, Engine, Loop
+from evenkeel.engine import Absent, Attendance, Bounds, Engine, Guarded, Loop
 from evenkeel.errors import InputError
 from evenkeel.protocol import Algorithm, Key, Transport
 from evenkeel.runs.options import DTYPES, GIVEN
@@ -130,9 +130,18 @@ def transport_of(spec: Spec, task: Task, federation: Federation, workers: int | 
     """The engine, or the plain loop; `workers` as a run that is continued had them."""
     attendance = Missing(Absent(spec.clients.absent)) if spec.clients.absent else None
     if spec.engine.transport == "loop":
-        return Loop(task, federation, attendance)
+        return bounded(spec, Loop(task, federation, attendance))
     threads = workers or spec.engine.workers or None
-    return Engine(task, federation, memory=spec.engine.memory * 2**20, workers=threads, attendance=attendance)
+    memory = spec.engine.memory * 2**20
+    return bounded(spec, Engine(task, federation, memory=memory, workers=threads, attendance=attendance))
+
+
+def bounded(spec: Spec, inner: Transport, warn: Callable[[str], None] | None = None) -> Transport:
+    """The transport within the bounds that the spec sets on what one client may claim."""
+    bounds = Bounds(loss=spec.clients.loss_bound, norm=spec.clients.norm_bound)
+    if bounds == Bounds():
+        return inner
+    return Guarded(inner, bounds) if warn is None else Guarded(inner, bounds, warn)
 
 
 def data_digest(federation: Federation) -> str:

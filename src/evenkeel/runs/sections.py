@@ -98,6 +98,22 @@ class ClientsSection:
     """Who is there."""
 
     absent: float = key("number", "chance that a client misses a round", 0.0, low=0, below=1, hint="0 is nobody")
+    loss_bound: float | None = key(
+        "number", "losses further than this × the quartiles' distance from them are clipped", low=0, hint="3 is mild"
+    )
+    norm_bound: float | None = key(
+        "number", "vectors longer than this × the median length are scaled back", low=1, hint="3 is mild"
+    )
+    quorum: float | None = key(
+        "number", "share of those asked that must answer in a federation; left out: 0.5", above=0, high=1, hint="0.5"
+    )
+    wire: str | None = key(
+        "text",
+        "how vectors travel in a federation; left out: exact",
+        choices=lambda: ("exact", "float32", "float16", "int8"),
+        hint='give "exact"',
+    )
+    feedback: bool | None = key("truth", "what a lossy wire took away is sent with the next vector")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +150,8 @@ class EngineSection:
     )
     workers: int = key("whole", "threads; 0 is one a core", 0, low=0, hint="0 is the default")
     memory: int = key("whole", "MiB beyond the data", 2048, low=16, hint="2048 is the default")
+    deadline: float = key("number", "seconds for one exchange of a federation", 300.0, above=0, hint="300 is usual")
+    retries: int = key("whole", "times that a federation asks a client again", 2, low=0, hint="2 is the default")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
