@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from evenkeel.errors import InputError
-from evenkeel.sets import SETS, CVaR, Integrated, Simplex
+from evenkeel.sets import SETS, CVaR, Integrated, KLBall, Simplex, TVBall
 from tests.sets.strategies import by_conic_solver, sets, vectors
 
 every_set = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -21,8 +21,20 @@ def _tolerance(s, *vs):
 def test_the_strategies_reach_every_registered_set():
     from hypothesis import find
 
+    once = settings(max_examples=20_000, phases=[Phase.generate])  # any example will do: none is made smaller
     for name in SETS:
-        assert find(sets(), lambda s, name=name: type(s).__name__ == name, settings=settings(max_examples=20_000))
+        assert find(sets(), lambda s, name=name: type(s).__name__ == name, settings=once)
+
+
+def test_a_member_on_a_face_of_a_cone_is_its_own_projection():
+    """Here the solver stops with «almost solved» on the squared distance, a thousandth away."""
+    for s in (
+        Integrated(TVBall(9, 2.892871964683682), KLBall(9, 2.892871964683682), 0.9),
+        Integrated(KLBall(4, 1.0), TVBall(4, 0.0), 0.421875),
+        Integrated(KLBall(4, 2.2), KLBall(4, 2.2), 0.29),
+    ):
+        a = s.argmax(np.arange(s.n) >= s.n // 2)
+        np.testing.assert_allclose(s.project(a), a, atol=1e-6)
 
 
 @every_set

@@ -226,7 +226,7 @@ class TVBall(Ball):
         """Linear, with one extra variable a client."""
         from evenkeel.sets import conic
 
-        return conic.within_variation(self.n, self.rho)
+        return conic.within_variation(self.n, self.rho) if self.rho >= _POINT else _centre(self.n)
 
     @property
     def skewness(self) -> float:
