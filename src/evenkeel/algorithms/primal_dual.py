@@ -1,6 +1,7 @@
 """Algorithm 1, Scaff-PD-IA(A, B, φ); by choice of the set also Scaff-PD (Yu et al. 2023) and the paper's Scaffold.
 
-With ψ(λ) = (psi·n/2)·‖λ − 1/n‖² it is Algorithm «Scaff-PD-IA with regularization».
+With ψ(λ) = (psi·n/2)·‖λ − 1/n‖² it is Algorithm «Scaff-PD-IA with regularization». With a cohort a round asks only the
+clients whose turn it is; λ and the last known losses stay those of all (docs/decisions/0014-cross-device.md).
 """
 
 from dataclasses import dataclass, field
@@ -9,8 +10,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from evenkeel import draws
 from evenkeel.algorithms.regions import Everywhere, Region
-from evenkeel.algorithms.work import Work, carry, scaled
+from evenkeel.algorithms.work import Ids, Work, carry, scaled, staleness
 from evenkeel.dual import Constant, Schedule, dual_step
 from evenkeel.errors import InputError
 from evenkeel.protocol import Ask, Key, Round, Step
@@ -21,35 +23,39 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """θ^r, λ^r, the last known losses (NaN: never heard) and the round."""
+    """θ^r, λ^r, the last known losses (NaN: never heard), the round, and with cohorts the round each was last heard."""
 
     theta: torch.Tensor
     lam: Vector
     loss: Vector
     round: int = 0
+    heard: Ids | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaffPDIA:
-    """min over θ, max over λ in the ambiguity set, of Σ λ_i f_i(θ)."""
+    """min over θ, max over λ in the ambiguity set, of Σ λ_i f_i(θ); `cohort` clients a round, 0 is all."""
 
     ambiguity: AmbiguitySet
     schedule: Schedule
     work: Work = field(default_factory=Work)
     region: Region = field(default_factory=Everywhere)
     psi: float = 0.0
+    cohort: int = 0
 
     def init(self, theta: torch.Tensor, n: int) -> State:
         """λ¹: the member of Λ nearest to uniform."""
         if n != self.ambiguity.n:
             raise InputError(f"ambiguity set over {self.ambiguity.n} clients, but the federation has {n}")
         lam = self.ambiguity.project(np.full(n, 1 / n))
-        return State(theta=theta, lam=lam, loss=np.full(n, np.nan))
+        heard = np.full(n, -1) if self._sampled else None
+        return State(theta=theta, lam=lam, loss=np.full(n, np.nan), heard=heard)
 
     def round(self, state: State, key: Key) -> Round:
         """One round, line by line as Algorithm 1."""
         rates, theta = self.schedule.rates(state.round), state.theta
-        seen = yield Ask("probe", {"theta": theta})
+        who = draws.turn(key, "turn", len(state.lam), self.cohort) if self._sampled else None
+        seen = yield Ask("probe", {"theta": theta}, who=who)
         loss, s = carry(state.loss, seen, rates.varsigma)
         lam = dual_step(self.ambiguity, state.lam, s, rates.sigma, self.psi)
 
@@ -67,7 +73,15 @@ class ScaffPDIA:
         free = theta - rates.tau * d
         new = self.region.project(free)
         info = {"lam": lam, "loss": loss, "who": moved.who, "rates": rates, "theta_bound": new is not free}
-        return Step(State(theta=new, lam=lam, loss=loss, round=state.round + 1), info)
+        heard = state.heard
+        if heard is not None:
+            heard, old = staleness(heard, seen.who, key.round)
+            info |= old
+        return Step(State(theta=new, lam=lam, loss=loss, round=state.round + 1, heard=heard), info)
+
+    @property
+    def _sampled(self) -> bool:
+        return 0 < self.cohort < self.ambiguity.n
 
 
 def scaff_pd_ia(
@@ -80,12 +94,13 @@ def scaff_pd_ia(
     tau: float = 2.5e-2,
     eta: float = 1e-2,
     psi: float = 0.0,
+    cohort: int = 0,
     work: Work | None = None,
     region: Region | None = None,
 ) -> ScaffPDIA:
     """Λ_φ(CVaR(α), CVaR(β)) with the paper's step sizes."""
     ambiguity = Integrated(CVaR(n, alpha), CVaR(n, alpha if beta is None else beta), phi)
-    return _with(ambiguity, sigma, tau, eta, psi, work, region)
+    return _with(ambiguity, sigma, tau, eta, psi, cohort, work, region)
 
 
 def scaff_pd(
@@ -96,18 +111,25 @@ def scaff_pd(
     tau: float = 2.5e-2,
     eta: float = 1e-2,
     psi: float = 0.0,
+    cohort: int = 0,
     work: Work | None = None,
     region: Region | None = None,
 ) -> ScaffPDIA:
     """CVaR(α): absolute unfairness alone, φ = 0."""
-    return _with(CVaR(n, alpha), sigma, tau, eta, psi, work, region)
+    return _with(CVaR(n, alpha), sigma, tau, eta, psi, cohort, work, region)
 
 
 def scaffold(
-    n: int, *, tau: float = 2.5e-2, eta: float = 1e-2, work: Work | None = None, region: Region | None = None
+    n: int,
+    *,
+    tau: float = 2.5e-2,
+    eta: float = 1e-2,
+    cohort: int = 0,
+    work: Work | None = None,
+    region: Region | None = None,
 ) -> ScaffPDIA:
     """The paper's Scaffold: the uniform point, so λ never moves."""
-    return _with(Point.uniform(n), 0.0, tau, eta, 0.0, work, region)
+    return _with(Point.uniform(n), 0.0, tau, eta, 0.0, cohort, work, region)
 
 
 def _with(  # noqa: PLR0917
@@ -116,6 +138,7 @@ def _with(  # noqa: PLR0917
     tau: float,
     eta: float,
     psi: float,
+    cohort: int,
     work: Work | None,
     region: Region | None,
 ) -> ScaffPDIA:
@@ -125,4 +148,5 @@ def _with(  # noqa: PLR0917
         work=work or Work(),
         region=region or Everywhere(),
         psi=psi,
+        cohort=cohort,
     )

@@ -77,3 +77,17 @@ def scaled(lam: Vector, who: Ids) -> Vector:
     """
     weights: Vector = lam[who] * (lam.size / len(who))
     return weights
+
+
+def staleness(heard: Ids, who: Ids, round_: int) -> tuple[Ids, dict[str, float]]:
+    """The round in which each client was last heard, after `who` answered in this one; and how long ago that is.
+
+    A client never heard of has waited since before round 0.
+
+    >>> staleness(np.array([4, -1, 2]), np.array([0]), 5)
+    (array([ 5, -1,  2]), {'stale_mean': 3.0, 'stale_max': 6, 'unheard': 1})
+    """
+    now = heard.copy()
+    now[who] = round_
+    unheard = int(np.count_nonzero(now < 0))
+    return now, {"stale_mean": float(round_ - now.mean()), "stale_max": int(round_ - now.min()), "unheard": unheard}

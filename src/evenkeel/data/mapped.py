@@ -15,7 +15,7 @@ side by side, those that train first. Only what is asked is read: a cohort of 1,
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -193,3 +193,6 @@ def open_store(store: str | Path) -> Federation:
         origin=facts["origin"],
         digest=facts["digest"],
     )
+
+
+STORES: dict[str, Callable[..., Federation]] = {"mapped": open_store}  # whole federations by name, as SOURCES are rows

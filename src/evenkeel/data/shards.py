@@ -55,7 +55,7 @@ class Federation:
 
     `classes` is 0 for regression. `row_weight` multiplies each row's loss; None is 1 for every row. `origin` says in
     words which data, partition and split this is, so that every number can say what it was measured on. `digest` is
-    that of the files where rows are mapped from disk (`evenkeel.data.mapped`); then nobody copies them or reads them all.
+    that of the files where rows are mapped from disk (`evenkeel.data.mapped`): then nobody copies or hashes them all.
     """
 
     x: torch.Tensor

@@ -32,6 +32,18 @@ class Absent:
         return ids[uniform(key, "absent", ids) >= self.p]
 
 
+@dataclass(frozen=True, slots=True)
+class All:
+    """Attendance of those that each of several attendances lets in."""
+
+    of: tuple[Attendance, ...]
+
+    def __call__(self, key: Key, phase: str, ids: Ids) -> Ids:
+        for attendance in self.of:
+            ids = attendance(key, phase, ids)
+        return ids
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """The clients that will answer an ask, their weights, and their rows of each `each` value."""
