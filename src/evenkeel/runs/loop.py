@@ -63,7 +63,11 @@ class Keeper:
         complete = [row for row in progress.rows if row["round"] < progress.round]
         parts = [part for part in progress.clients if part["round"][0] < progress.round]
         how, federation = self.parts.spec.evaluation, self.parts.federation
-        about = {"population": federation.origin, "split": how.split, "weighting": how.weighting}
+        about = {
+            "population": measure.population(federation.origin, how.clients),
+            "split": how.split,
+            "weighting": how.weighting,
+        }
         held = {
             store.ROUNDS: checkpoint.parquet(tables.rounds(complete), about),
             store.CLIENTS: checkpoint.parquet(tables.clients(parts), about),
@@ -105,7 +109,7 @@ def _evaluate(parts: Parts, progress: Progress) -> dict[str, Any]:
     key, lam = Key(parts.spec.seed, progress.round), getattr(progress.state, "lam", None)
     row: dict[str, Any] = {}
     for split in how.splits:
-        scored = measure.score(parts.transport, parts.federation, progress.state.theta, key, split)
+        scored = measure.score(parts.transport, parts.federation, progress.state.theta, key, split, how.clients)
         progress.clients.append(measure.per_client(progress.round, scored, parts.federation, lam))
         if split == how.split:
             row = dict(measure.measured(scored, parts.federation, how))
@@ -128,7 +132,7 @@ def _step(parts: Parts, state: State, key: Key) -> tuple[State, dict[str, Any]]:
         return state, {"skipped": True, "seconds": time.perf_counter() - begun} | meter.row()
     _demand_finite(parts, step.state, key)
     row: dict[str, Any] = {"skipped": False, "theta_bound": bool(step.info.get("theta_bound", False))}
-    row |= meter.row() | measure.losses(step.info.get("loss"))
+    row |= meter.row() | measure.losses(step.info.get("loss")) | measure.staleness(step.info)
     return step.state, row | {"seconds": time.perf_counter() - begun}
 
 

@@ -1,5 +1,6 @@
 """What is measured on the way: losses and indices at an evaluated round, weights, and bytes by formula."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from evenkeel import indices
 from evenkeel.data.shards import Federation
+from evenkeel.draws import cohort
 from evenkeel.errors import InputError, RunFailedError
 from evenkeel.indices.audits import AUDITED
 from evenkeel.protocol import Ask, Key, Replies, Transport
@@ -21,12 +23,21 @@ _SCALAR = 8  # bytes of a loss or a norm
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """One part of every client, scored at one θ; clients without rows there have no loss."""
+    """One part of every client asked, scored at one θ; clients without rows there have no loss.
+
+    `who` are the clients asked: all, or a panel drawn once.
+    """
 
     split: str
     loss: Vector
     accuracy: Vector
     size: Vector
+    who: NDArray[np.int64]
+    population: str
+
+    def names(self, federation: Federation) -> list[str]:
+        """The names of those asked."""
+        return [federation.names[i] for i in self.who.tolist()]
 
     def table(self, federation: Federation) -> indices.LossTable:
         """The clients that have rows, as the audit takes them."""
@@ -35,24 +46,46 @@ class Scored:
             raise InputError(f'evaluation.split = "{self.split}": no client has rows there; give the other part')
         accuracy = self.accuracy[there]
         return indices.LossTable.of(
-            client=np.array(federation.names, dtype=object)[there],
+            client=np.array(self.names(federation), dtype=object)[there],
             loss=self.loss[there],
             accuracy=None if np.isnan(accuracy).any() else accuracy,
             size=self.size[there],
-            population=federation.origin or "all clients",
+            population=self.population,
             split=self.split,
         )
 
 
-def score(transport: Transport, federation: Federation, theta: Any, key: Key, split: str) -> Scored:  # noqa: ANN401
-    """Ask every client for its loss on one part; a loss that is not finite ends the run."""
-    told = transport.answer(Ask("score", {"theta": theta}, config={"split": split}), key)
-    scored = Scored(split, *(np.asarray(told[name], np.float64) for name in ("loss", "accuracy", "size")))
+def population(origin: str, panel: int) -> str:
+    """On whom numbers were measured, in words.
+
+    >>> population("penguins", 0), population("", 1000)
+    ('penguins', 'all clients; a panel of 1,000 of them, drawn once')
+    """
+    return (origin or "all clients") + (f"; a panel of {panel:,} of them, drawn once" if panel else "")
+
+
+def score(  # noqa: PLR0917
+    transport: Transport,
+    federation: Federation,
+    theta: Any,  # noqa: ANN401 — a tensor
+    key: Key,
+    split: str,
+    panel: int = 0,
+) -> Scored:
+    """Ask clients for their loss on one part, all or a panel; a loss that is not finite ends the run.
+
+    The panel is a value of the seed alone, so that rounds are compared on the same clients.
+    """
+    who = cohort(Key(key.seed, 0), "panel", federation.n, panel) if panel else None
+    told = transport.answer(Ask("score", {"theta": theta}, who=who, config={"split": split}), key)
+    loss, accuracy, size = (np.asarray(told[name], np.float64) for name in ("loss", "accuracy", "size"))
+    everyone = np.arange(federation.n) if who is None else who
+    scored = Scored(split, loss, accuracy, size, everyone, population(federation.origin, panel))
     wrong = np.flatnonzero((scored.size > 0) & ~np.isfinite(scored.loss))
     if len(wrong):
-        name, loss = federation.names[wrong[0]], scored.loss[wrong[0]]
+        name, bad = federation.names[everyone[wrong[0]]], loss[wrong[0]]
         raise RunFailedError(
-            f"diverged: client {name!r} round {key.round} {split} loss {loss}; the last good state is kept"
+            f"diverged: client {name!r} round {key.round} {split} loss {bad}; the last good state is kept"
         )
     return scored
 
@@ -76,15 +109,16 @@ def measured(scored: Scored, federation: Federation, how: EvaluationSection) -> 
 
 def per_client(round_: int, scored: Scored, federation: Federation, lam: Vector | None) -> pl.DataFrame:
     """The clients' rows of one scored part."""
+    asked = len(scored.who)
     frame = pl.DataFrame(
         {
-            "round": np.full(federation.n, round_, np.int64),
-            "split": [scored.split] * federation.n,
-            "client": list(federation.names),
+            "round": np.full(asked, round_, np.int64),
+            "split": [scored.split] * asked,
+            "client": scored.names(federation),
             "size": scored.size.astype(np.int64),
             "loss": scored.loss,
             "accuracy": scored.accuracy,
-            "lam": np.full(federation.n, np.nan) if lam is None else lam,
+            "lam": np.full(asked, np.nan) if lam is None else lam[scored.who],
         },
         schema=dict(CLIENTS),
     )
@@ -117,6 +151,15 @@ def losses(loss: Vector | None) -> dict[str, float]:
     if not len(heard):
         return {}
     return {"loss_mean": float(heard.mean()), "loss_min": float(heard.min()), "loss_max": float(heard.max())}
+
+
+def staleness(info: Mapping[str, Any]) -> dict[str, float]:
+    """How long ago the clients were last heard, where a round asked a cohort.
+
+    >>> staleness({"stale_max": 3, "stale_mean": 1.5, "unheard": 0, "loss": None}), staleness({})
+    ({'stale_mean': 1.5, 'stale_max': 3, 'unheard': 0}, {})
+    """
+    return {name: info[name] for name in ("stale_mean", "stale_max", "unheard") if name in info}
 
 
 @dataclass(slots=True)

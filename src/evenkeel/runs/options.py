@@ -4,8 +4,8 @@ Which of them an entry takes, and with which defaults, is read off its signature
 """
 
 import inspect
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 
@@ -13,7 +13,7 @@ from evenkeel.algorithms import ALGORITHMS, DRFA, FedAvg, FedFV, FedSGD, QFedAvg
 from evenkeel.algorithms.primal_dual import scaff_pd, scaff_pd_ia, scaffold
 from evenkeel.data.partitions import PARTITIONS
 from evenkeel.data.sources import SOURCES
-from evenkeel.runs.keys import Key, Value
+from evenkeel.runs.keys import Key
 from evenkeel.tasks import MODELS
 
 GIVEN = "given"  # data or a model that a program handed in, and no name can build again
@@ -45,7 +45,7 @@ ALGORITHM_TAKES: dict[str, Taken] = {
 _OURS = {"n", "p", "ambiguity", "longest", "local", "work", "region", "row_shape", "classes"}  # never in a spec
 
 CATALOGUES: dict[str, tuple[str, Mapping[str, Any]]] = {
-    "data": ("source", SOURCES),
+    "data": ("source", {**SOURCES, **STORES}),
     "partition": ("name", PARTITIONS),
     "task": ("model", MODELS),
     "algorithm": ("name", ALGORITHMS),
@@ -59,6 +59,7 @@ OPTIONS: dict[str, dict[str, Key]] = {
         "classes": Key(kind="whole", doc="classes", low=2, hint="10 in the papers"),
         "client": Key(kind="text", doc="the column that names the client", hint='give a name such as "hospital"'),
         "features": Key(kind="list", doc="feature columns; left out: all others", hint='give names such as ["age"]'),
+        "store": Key(kind="text", doc="folder of a mapped store, beside this one", hint='give a name such as "store"'),
         "first": Key(kind="whole", doc="rows of each species; 0 is all", low=0, hint="the paper takes 10"),
         "kind": Key(
             kind="text",
@@ -139,7 +140,7 @@ def taken(section: str, name: str | None) -> dict[str, Any]:
     """The options of an entry with their defaults; `inspect.Parameter.empty` marks one that must be given.
 
     >>> sorted(taken("algorithm", "scaffold")), taken("data", "penguins")
-    (['eta', 'tau'], {'first': 0})
+    (['cohort', 'eta', 'tau'], {'first': 0})
     """
     if name is None or name == GIVEN:
         return {}

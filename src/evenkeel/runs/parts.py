@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from evenkeel.algorithms import Ball, Box, Everywhere, Region, Work, algorithm
 from evenkeel.algorithms.primal_dual import ScaffPDIA
 from evenkeel.data.build import build as deal
+from evenkeel.data.mapped import STORES
 from evenkeel.data.shards import Federation
 from evenkeel.data.sources import load
 from evenkeel.dual import Constant, Schedule, Theorem
-from evenkeel.engine import Absent, Attendance, Bounds, Engine, Guarded, Loop
+from evenkeel.engine import Absent, All, Attendance, Bounds, Engine, Guarded, Loop, read_trace
 from evenkeel.errors import InputError
 from evenkeel.protocol import Algorithm, Key, Transport
 from evenkeel.runs.options import DTYPES, GIVEN
@@ -55,6 +56,8 @@ def federation_of(spec: Spec) -> Federation:
     full, seed = spec.resolved(), spec.seed if spec.partition.seed is None else spec.partition.seed
     with _about(spec, "data"):
         rows = load(spec.data.source, **full.data.options)
+        if spec.data.source in STORES:
+            return STORES[spec.data.source](**full.data.options)
     with _about(spec, "partition"):
         return deal(
             rows,
@@ -75,7 +78,28 @@ def task_of(spec: Spec, federation: Federation) -> Task:
     if "dtype" in options:
         options["dtype"] = DTYPES[options["dtype"]]
     with _about(spec, "task"):
-        return make_task(spec.task.model, tuple(federation.x.shape[1:]), federation.classes, **options)
+        made = make_task(spec.task.model, tuple(federation.x.shape[1:]), federation.classes, **options)
+    return replace(made, device=device(spec.engine.device))
+
+
+def device(name: str) -> str:
+    """The name of a device that this machine has.
+
+    >>> device("cpu")
+    'cpu'
+    >>> device("gpu")
+    Traceback (most recent call last):
+    evenkeel.errors.InputError: engine.device = 'gpu': PyTorch knows no such device; give "cpu" or "cuda"
+    """
+    try:
+        kind = torch.device(name).type
+    except RuntimeError:
+        raise InputError(f'engine.device = {name!r}: PyTorch knows no such device; give "cpu" or "cuda"') from None
+    if kind == "cuda" and not torch.cuda.is_available():
+        raise InputError(f'engine.device = {name!r}: PyTorch sees no CUDA device here; give "cpu"')
+    if kind not in {"cpu", "cuda"}:
+        raise InputError(f'engine.device = {name!r}: was never tried; give "cpu" or "cuda"')
+    return name
 
 
 def algorithm_of(spec: Spec, federation: Federation) -> Algorithm:

@@ -35,9 +35,10 @@ def toml(file: Path) -> Raw:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"{file.name}: cannot be read ({reason.lower()}); give a TOML file") from None
-    data = raw.get("data")
-    if isinstance(data, dict) and isinstance(data.get("table"), str):
-        data["table"] = str((file.parent / data["table"]).resolve())
+    for section, key in (("data", "table"), ("data", "store"), ("clients", "trace")):
+        held = raw.get(section)
+        if isinstance(held, dict) and isinstance(held.get(key), str):
+            held[key] = str((file.parent / held[key]).resolve())
     return raw
 
 

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from evenkeel.data.mapped import STORES
 from evenkeel.errors import InputError
 from evenkeel.runs.keys import written
 from evenkeel.runs.options import GIVEN, taken
@@ -20,6 +21,7 @@ def check(spec: "Spec", where: "Where") -> None:
     _schedule(spec, where)
     _evaluation(spec, where)
     _given(spec, where)
+    _engine(spec, where)
     n = spec.partition.n
     for option in ("alpha", "beta"):
         share = spec.algorithm.options.get(option)
@@ -89,10 +91,11 @@ def _evaluation(spec: "Spec", where: "Where") -> None:
 
 def _given(spec: "Spec", where: "Where") -> None:
     """What a program handed in has no partition of ours, and a partition by column no number of clients to choose."""
-    if spec.data.source == GIVEN:
+    if spec.data.source == GIVEN or spec.data.source in STORES:
+        what = "data handed in" if spec.data.source == GIVEN else "the rows of a store"
         for option in ("name", "n"):
             value = getattr(spec.partition, option)
             if value is not None:
-                _refuse(where, f"partition.{option}", value, "data handed in are dealt out already", "leave it out")
+                _refuse(where, f"partition.{option}", value, f"{what} are dealt out already", "leave it out")
     if spec.partition.name is None and taken("partition", "dirichlet").keys() & spec.partition.options.keys():
         raise AssertionError("options without a name are refused when they are read")

@@ -16,7 +16,7 @@ from torch import Tensor
 from evenkeel import indices
 from evenkeel.errors import InputError
 from evenkeel.indices.sample import Options
-from evenkeel.runs import checkpoint, store, tables
+from evenkeel.runs import checkpoint, measure, store, tables
 from evenkeel.runs.observers import Quiet
 from evenkeel.runs.spec import Spec
 
@@ -84,7 +84,7 @@ class Run:
     @property
     def lam(self) -> NDArray[np.float64] | None:
         """The last λ; None where the algorithm has none."""
-        if not self.finished:
+        if not self.finished or self.spec.evaluation.clients:  # the table has a panel's alone
             return self._last.state.get("lam")
         last = self.clients.filter(pl.col("round") == pl.col("round").max())
         weights = last.filter(pl.col("split") == last["split"][0])["lam"]
@@ -108,7 +108,7 @@ class Run:
             loss=rows["loss"].to_numpy(),
             accuracy=None if rows["accuracy"].null_count() else rows["accuracy"].to_numpy(),
             size=rows["size"].to_numpy(),
-            population=str(self.env["data"]),
+            population=measure.population(str(self.env["data"]), self.spec.evaluation.clients),
             split=part,
         )
 

@@ -98,6 +98,7 @@ class ClientsSection:
     """Who is there."""
 
     absent: float = key("number", "chance that a client misses a round", 0.0, low=0, below=1, hint="0 is nobody")
+    trace: str | None = key("text", "file of who is there in which round: .npy, .csv or .parquet", hint='"trace.csv"')
     loss_bound: float | None = key(
         "number", "losses further than this × the quartiles' distance from them are clipped", low=0, hint="3 is mild"
     )
@@ -129,6 +130,9 @@ class EvaluationSection:
     )
     alpha: float = key("number", "worst-off share in R", 0.2, above=0, high=1, hint="0.2 is the paper's")
     beta: float = key("number", "best-off share in R", 0.2, above=0, high=1, hint="0.2 is the paper's")
+    clients: int = key(
+        "whole", "clients scored, drawn once for the whole run; 0 is all", 0, low=0, hint="0 scores everyone"
+    )
     phi: float = key(
         "number", "weight of the best-off in the discrepancy", 0.0, low=0, below=1, hint="0 is the default"
     )

@@ -20,6 +20,9 @@ STEP: Mapping[str, Any] = {
     "theta_bound": pl.Boolean,  # the region cut theta
     "bytes_down": pl.Int64,
     "bytes_up": pl.Int64,
+    "stale_mean": pl.Float64,  # rounds since each client was last heard; only where a cohort is asked
+    "stale_max": pl.Int64,
+    "unheard": pl.Int64,  # clients never heard so far, likewise
     "loss_mean": pl.Float64,  # of the clients' last known training losses, each once
     "loss_min": pl.Float64,
     "loss_max": pl.Float64,
