@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 import evenkeel
-from evenkeel.cli import audit, compare, doctor, listing, phi, report, reproduce, run, spec, sweep, tune, watch
+from evenkeel.cli import audit, compare, doctor, federate, listing, phi, report, reproduce, run, spec, sweep, tune, watch
 from evenkeel.cli.screen import complain
 from evenkeel.errors import InputError, RunFailedError
 
@@ -60,6 +60,7 @@ app.command(name="report")(report.report)
 app.command(name="run")(run.run)
 app.command(name="spec")(spec.spec)
 app.command(name="watch")(watch.watch)
+app.add_typer(federate.app, name="federate")
 
 
 @app.callback(invoke_without_command=True)
