@@ -1,6 +1,6 @@
 """Every algorithm, one file a family; each reads as its paper's pseudo-code and knows no transport."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,10 +42,15 @@ Sizes = NDArray[np.int64]
 
 
 class AlgorithmEntry(NamedTuple):
-    """One line of `evenkeel list algorithms`: how to build it for n clients of given sizes."""
+    """One line of `evenkeel list algorithms`: how to build it for n clients of given sizes.
+
+    A spec takes its parameters and their defaults from the signature of `takes`, and from `more`.
+    """
 
     build: Callable[..., Algorithm]
     meaning: str
+    takes: Callable[..., Algorithm]
+    more: Mapping[str, float | str] = {}
 
 
 def _weights(sizes: Sizes, weighting: str) -> NDArray[np.float64]:
@@ -63,48 +68,63 @@ ALGORITHMS: dict[str, AlgorithmEntry] = {
     "fedsgd": AlgorithmEntry(
         lambda sizes, weighting="clients", **k: FedSGD(p=_weights(sizes, weighting), **k),
         "mean gradient, one step a round",
+        takes=FedSGD,
+        more={"weighting": "clients"},
     ),
     "fedavg": AlgorithmEntry(
         lambda sizes, weighting="clients", **k: FedAvg(p=_weights(sizes, weighting), **k),
         "mean of local models",
+        takes=FedAvg,
+        more={"weighting": "clients"},
     ),
     "scaffold": AlgorithmEntry(
         lambda sizes, **k: scaffold(len(sizes), **k),
         "controlled averaging, uniform weights (the paper's Scaffold)",
+        takes=scaffold,
     ),
     "scaffold-2020": AlgorithmEntry(
         lambda sizes, **k: Scaffold2020(**k),
         "the original SCAFFOLD, control variates kept across rounds",
+        takes=Scaffold2020,
     ),
     "safl": AlgorithmEntry(
         lambda sizes, alpha=0.2, **k: StochasticAFL(ambiguity=_set(sizes, alpha), **k),
         "Stochastic-AFL: one weighted stochastic step a round, weights follow the worst share α",
+        takes=StochasticAFL,
+        more={"alpha": 0.2},
     ),
     "drfa": AlgorithmEntry(
         lambda sizes, alpha=0.2, **k: DRFA(
             ambiguity=_set(sizes, alpha), longest=k.get("work", Work()).longest(sizes), **k
         ),
         "walkers drawn by weight, losses at a random step",
+        takes=DRFA,
+        more={"alpha": 0.2},
     ),
     "scaff-pd": AlgorithmEntry(
         lambda sizes, **k: scaff_pd(len(sizes), **k),
         "controlled averaging for the worst share α: absolute unfairness",
+        takes=scaff_pd,
     ),
     "scaff-pd-ia": AlgorithmEntry(
         lambda sizes, **k: scaff_pd_ia(len(sizes), **k),
         "the same over Λ_φ(A, B): relative unfairness, weights may be negative",
+        takes=scaff_pd_ia,
     ),
     "q-fedsgd": AlgorithmEntry(
         lambda sizes, **k: QFedAvg(n=len(sizes), local=False, **k),
         "losses to the power q + 1, one gradient a round",
+        takes=QFedAvg,
     ),
     "q-fedavg": AlgorithmEntry(
         lambda sizes, **k: QFedAvg(n=len(sizes), **k),
         "losses to the power q + 1, local steps",
+        takes=QFedAvg,
     ),
     "fedfv": AlgorithmEntry(
         lambda sizes, **k: FedFV(n=len(sizes), **k),
         "updates freed of conflicts with one another",
+        takes=FedFV,
     ),
 }
 

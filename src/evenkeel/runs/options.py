@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from evenkeel.algorithms import ALGORITHMS, DRFA, FedAvg, FedFV, FedSGD, QFedAvg, Scaffold2020, StochasticAFL
-from evenkeel.algorithms.primal_dual import scaff_pd, scaff_pd_ia, scaffold
+from evenkeel.algorithms import ALGORITHMS
+from evenkeel.data.mapped import STORES
 from evenkeel.data.partitions import PARTITIONS
 from evenkeel.data.sources import SOURCES
 from evenkeel.runs.keys import Key
@@ -22,26 +22,6 @@ _REQUIRED = inspect.Parameter.empty
 _SHARE = {"low": 0, "high": 1, "hint": "0.2 is the worst fifth of the clients"}
 
 
-class Taken(NamedTuple):
-    """How an algorithm's parameters are found: a signature, and what its entry adds to it."""
-
-    signature: Callable[..., Any]
-    more: Mapping[str, Value] = {}
-
-
-ALGORITHM_TAKES: dict[str, Taken] = {
-    "fedsgd": Taken(FedSGD, {"weighting": "clients"}),
-    "fedavg": Taken(FedAvg, {"weighting": "clients"}),
-    "scaffold": Taken(scaffold),
-    "scaffold-2020": Taken(Scaffold2020),
-    "safl": Taken(StochasticAFL, {"alpha": 0.2}),
-    "drfa": Taken(DRFA, {"alpha": 0.2}),
-    "scaff-pd": Taken(scaff_pd),
-    "scaff-pd-ia": Taken(scaff_pd_ia),
-    "q-fedsgd": Taken(QFedAvg),
-    "q-fedavg": Taken(QFedAvg),
-    "fedfv": Taken(FedFV),
-}
 _OURS = {"n", "p", "ambiguity", "longest", "local", "work", "region", "row_shape", "classes"}  # never in a spec
 
 CATALOGUES: dict[str, tuple[str, Mapping[str, Any]]] = {
@@ -59,7 +39,6 @@ OPTIONS: dict[str, dict[str, Key]] = {
         "classes": Key(kind="whole", doc="classes", low=2, hint="10 in the papers"),
         "client": Key(kind="text", doc="the column that names the client", hint='give a name such as "hospital"'),
         "features": Key(kind="list", doc="feature columns; left out: all others", hint='give names such as ["age"]'),
-        "store": Key(kind="text", doc="folder of a mapped store, beside this one", hint='give a name such as "store"'),
         "first": Key(kind="whole", doc="rows of each species; 0 is all", low=0, hint="the paper takes 10"),
         "kind": Key(
             kind="text",
@@ -80,6 +59,7 @@ OPTIONS: dict[str, dict[str, Key]] = {
         "seed": Key(kind="whole", doc="seed of the rows", low=0, hint="0 will do"),
         "sigma": Key(kind="number", doc="spread of the log sizes", low=0, high=10, hint="2 in the authors' code"),
         "standardize": Key(kind="truth", doc="bring columns to mean 0 and deviation 1", hint="write true or false"),
+        "store": Key(kind="text", doc="folder of a mapped store, beside this one", hint='give a name such as "store"'),
         "table": Key(kind="text", doc="CSV or Parquet file, beside this one", hint='give a name such as "rows.csv"'),
         "target": Key(kind="text", doc="the column to predict", hint='give a name such as "readmitted"'),
         "weight": Key(kind="text", doc="the column of row weights", hint="give a column's name"),
@@ -145,7 +125,7 @@ def taken(section: str, name: str | None) -> dict[str, Any]:
     if name is None or name == GIVEN:
         return {}
     entry = CATALOGUES[section][1][name]
-    function, more = ALGORITHM_TAKES[name] if section == "algorithm" else Taken(entry)
+    function, more = (entry.takes, entry.more) if section == "algorithm" else (entry, {})
     known = OPTIONS[section]
     skipped = _OURS if section in {"task", "algorithm"} else {"labels", "n", "seed"} if section == "partition" else ()
     found = {p.name: p.default for p in inspect.signature(function).parameters.values() if p.name not in skipped}
