@@ -13,11 +13,12 @@ from torch import Tensor
 from evenkeel.data.shards import Federation
 from evenkeel.errors import InputError, RunFailedError
 from evenkeel.protocol import Algorithm, Transport
-from evenkeel.runs import checkpoint, env, parts, store
+from evenkeel.runs import checkpoint, env, nodes, parts, store
 from evenkeel.runs.loop import Keeper, Parts, Progress, advance
 from evenkeel.runs.observers import Observer, Quiet
 from evenkeel.runs.run import Run
 from evenkeel.runs.spec import Spec
+from evenkeel.runs.tracking import tracked
 from evenkeel.tasks import Task
 
 _START = "start"
@@ -62,10 +63,11 @@ def execute(
             return Run.open(place)
     rows = federation or parts.federation_of(spec)  # a mistake in the spec shows before there is a folder
     given = _Given(rows, task or parts.task_of(spec, rows), parts.algorithm_of(spec, rows), start, transport)
+    watcher = tracked(spec, place, observer or Quiet())
     with store.held(place):
         _refuse(place, resume=resume)
         store.sweep(place)
-        _run(spec, place, observer or Quiet(), given)
+        _run(spec, place, watcher, given)
     return Run.open(place)
 
 
@@ -120,6 +122,8 @@ def _run(spec: Spec, place: Path, watcher: Observer, given: _Given) -> None:
         _keep_last(keeper, progress)
         raise
     finally:
+        if given.transport is None:
+            nodes.ended(transport)
         watcher.end(outcome)
 
 
@@ -135,7 +139,7 @@ def _keep_last(keeper: Keeper, progress: Progress) -> None:
 def _begin(spec: Spec, place: Path, watcher: Observer, given: _Given) -> tuple[int, Tensor | None]:
     """Write what the run rests on, or read it again: the number of threads and θ⁰, where one was given."""
     federation, task, start = given.federation, given.task, given.start
-    threads = spec.engine.workers or env.cores()
+    threads = nodes.workers_of(spec)
     now = env.environment(
         device=task.device, workers=threads, data=parts.data_digest(federation), origin=federation.origin
     )

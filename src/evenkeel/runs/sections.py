@@ -150,10 +150,16 @@ class EngineSection:
     """How it is computed. Other settings change last digits at most."""
 
     transport: str = key(
-        "text", "all clients at once, or the plain loop", "engine", choices=lambda: ("engine", "loop"), hint='"engine"'
+        "text",
+        "all clients at once, the plain loop, or the workers of a Ray cluster",
+        "engine",
+        choices=lambda: ("engine", "loop", "ray"),
+        hint='"engine"',
     )
-    workers: int = key("whole", "threads; 0 is one a core", 0, low=0, hint="0 is the default")
-    memory: int = key("whole", "MiB beyond the data", 2048, low=16, hint="2048 is the default")
+    address: str | None = key("text", "of the Ray cluster; left out: one is started here", hint='"10.0.0.1:6379"')
+    workers: int = key("whole", "threads, or workers on Ray; 0 is one a core", 0, low=0, hint="0 is the default")
+    device: str = key("text", "where it is computed", "cpu", hint='give "cpu" or "cuda"')
+    memory: int = key("whole", "MiB beyond the data; on Ray for each worker", 2048, low=16, hint="2048 is the default")
     deadline: float = key("number", "seconds for one exchange of a federation", 300.0, above=0, hint="300 is usual")
     retries: int = key("whole", "times that a federation asks a client again", 2, low=0, hint="2 is the default")
 
@@ -164,4 +170,11 @@ class OutputSection:
 
     checkpoint: float = key(
         "number", "seconds between checkpoints; 0 is after every round", 2.0, low=0, hint="2 is the default"
+    )
+    tracking: tuple[str, ...] = key(
+        "list",
+        "tools that get a copy of the rounds",
+        (),
+        choices=lambda: ("tensorboard", "mlflow"),
+        hint='give ["tensorboard"]',
     )
