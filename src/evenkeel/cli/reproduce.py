@@ -1,122 +1,100 @@
-"""`evenkeel reproduce`: a figure of the paper, printed against ours, with a verdict that is computed."""
+"""`evenkeel reproduce`: a figure or table of the paper, printed against ours, with a verdict that is computed."""
 
-import os
-import sys
-import time
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import RenderableType
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
-import evenkeel
-from evenkeel.cli.save import as_json, save
-from evenkeel.cli.screen import patience, plain, stderr, stdout
+from evenkeel.cli import figure, many
+from evenkeel.cli.screen import patience, stderr, stdout
 from evenkeel.errors import InputError, nearest
 
 if TYPE_CHECKING:  # NumPy, the solver and the chart library are loaded when a figure is made, not for --help
-    from evenkeel.paper import Figure
+    from evenkeel.paper import Asked, Figure
+
+WHOLE = "all"
 
 
-def reproduce(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A figure of the paper: fig1, fig2 or fig3.")],
-    out: Annotated[str, typer.Option(metavar="FOLDER", help="Write the JSON and the charts there.")] = "runs/paper",
+def reproduce(  # noqa: PLR0917 - Typer hands over every option by name
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="fig1, fig2, fig3, fig4, table1 or theory; all is the lot.")
+    ],
+    dataset: Annotated[
+        str | None, typer.Option(metavar="NAME", help="table1, fig4: mnist (default) or cifar10.")
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option(metavar="NAME", help="table1, fig4: shuffled or class-ordered; left out: both.")
+    ] = None,
+    local: Annotated[
+        str | None, typer.Option(metavar="KIND", help="table1, fig4: five local epochs (default) or steps.")
+    ] = None,
+    tuned: Annotated[
+        bool, typer.Option("--tuned", help="table1, fig4: search step sizes first, not the paper's.")
+    ] = False,
+    trials: Annotated[int | None, typer.Option(help="Trials for each algorithm with --tuned; 10 if left out.")] = None,
+    seeds: Annotated[int | None, typer.Option(help="Seeds 0, 1, …; 1 if left out. Two or more give intervals.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A small form on digits, to see that it works.")] = False,
+    processes: Annotated[int, typer.Option(help="Processes for runs; 0 is one a core.")] = 0,
+    out: Annotated[str, typer.Option(metavar="FOLDER", help="Folder of the JSON, charts and runs.")] = "runs/paper",
     charts: Annotated[bool, typer.Option("--charts/--no-charts", help="Draw it, as PNG and SVG.")] = True,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on the way.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
-    """Reproduce a figure of the paper: what is printed, what we find, and whether the two agree.
+    """Reproduce a figure or table of the paper: what is printed, what we find, and whether the two agree.
+
+    Runs that are in the folder already are not run again; after a stop the same command goes on.
 
     Example:  evenkeel reproduce fig3
     """
-    start = time.perf_counter()
-    from evenkeel.paper import FIGURES
-
-    if name not in FIGURES:
-        raise InputError(f"reproduce {name}: no such figure; {nearest(name, FIGURES)}")
     folder = _folder(out)
-    if charts:
-        from evenkeel.paper.charts.style import altair
+    told = {"dataset": dataset, "split": split, "local": local, "tuned": tuned, "trials": trials, "seeds": seeds}
+    given: dict[str, Any] = {k: v for k, v in {**told, "quick": quick}.items() if v not in {None, False}}
+    if seeds is not None:
+        many.seeds(seeds)
+    from evenkeel.paper import Asked
 
-        altair()  # a missing library is said before anything is computed
-    with patience(f"computing {name}"):
-        before = time.perf_counter()
-        figure = FIGURES[name]()
-        computing = time.perf_counter() - before
-        pictures = _pictures(figure) if charts else {}
-    measured: dict[str, float | None] = {
-        "computing": round(computing, 2),
-        "seconds": round(time.perf_counter() - start, 2),
-    }
-    files = [*(f"{name}.{kind}" for kind in pictures), f"{name}.json"]
-    measured["peak_mib"] = peak_mib()
-    report = as_json({"evenkeel": evenkeel.__version__, "schema": 1, **held(name, figure), "measured": measured})
-    for kind, picture in pictures.items():
-        _keep(folder / f"{name}.{kind}", picture)
-    save(folder / f"{name}.json", report)  # last: where there is a JSON, everything is there
+    asked = Asked(out=folder, processes=many.cores(processes), console=many.watching(quiet=quiet), **given)
+    if name == WHOLE:
+        from evenkeel.cli.whole import whole
+
+        with many.resumable(folder):
+            whole(asked, given, charts=charts, json=json)
+        return
+    make, stem = chosen(name, asked, given)
+    with many.resumable(folder):
+        made = figure.made(name, stem, folder, make, charts=charts)
     if json:
-        typer.echo(report)
+        typer.echo(made.report)
     else:
-        for part in view(figure, measured):
+        for part in figure.view(made.figure, made.measured):
             stdout().print(part)
-    place = Text("Written to ").append(str(folder / files[0])).append("".join(f", {f}" for f in files[1:]))
+    place = Text("Written to ").append(str(folder / made.files[0]))
+    place.append("".join(f", {f}" for f in made.files[1:]))
     (stderr() if json else stdout()).print(place, soft_wrap=True)
 
 
-def held(name: str, figure: "Figure") -> dict[str, Any]:
-    """A figure under its stable keys."""
-    from evenkeel.paper import verdict
+def chosen(name: str, asked: "Asked", given: dict[str, Any]) -> "tuple[Callable[[], Figure], str]":
+    """What makes a figure, and the name of its files; options that it does not take are refused."""
+    from evenkeel.paper import EXPERIMENTS, FIGURES, Experiment, stem
 
-    said = {"verdict": verdict(figure.claims), "agrees": figure.agrees, "notes": list(figure.notes)}
-    claims = [asdict(c) for c in figure.claims]
-    return {"figure": name, "title": figure.title, **said, "claims": claims, "result": dict(figure.result)}
-
-
-def peak_mib() -> float | None:
-    """The most memory this process has held so far, in MiB, imports included; None where the system does not say.
-
-    >>> (peak_mib() or 1) > 0
-    True
-    """
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return round(held / (2**20 if sys.platform == "darwin" else 2**10), 1)
+    if name in EXPERIMENTS:
+        experiment = EXPERIMENTS[name]
+        experiment.demand(name, given)
+        if "dataset" in experiment.takes:
+            _ = asked.settings  # a wrong name shows before anything is loaded
+        return lambda: experiment.make(asked), stem(name, asked, experiment.takes)
+    if name not in FIGURES:
+        raise InputError(f"reproduce {name}: no such figure; {nearest(name, [*FIGURES, *EXPERIMENTS, WHOLE])}")
+    simple = FIGURES[name]
+    Experiment(make=lambda _: simple(), takes=frozenset()).demand(name, given)
+    return lambda: _patiently(name, simple), name
 
 
-def view(figure: "Figure", measured: Mapping[str, float | None]) -> Iterator[RenderableType]:
-    """A figure for a terminal: its numbers, printed against ours, and last the verdict."""
-    from evenkeel.paper import verdict
-
-    yield Text(figure.title, style="bold")
-    for table in figure.tables:
-        yield Padding(_table(table.headings, table.rows, table.title), (1, 0, 0, 0))
-    against = _table(("what", "printed", "ours", ""), ())
-    for c in figure.claims:
-        word = Text("agrees", style="green") if c.agrees else Text("differs", style="red")
-        against.add_row(plain(c.what, most=200), plain(c.printed, most=200), plain(c.ours, most=200), word)
-    yield Padding(against, (1, 0))
-    for note in figure.notes:
-        yield Text(note)
-    peak = f"; the process held at most {measured['peak_mib']} MiB" if measured["peak_mib"] is not None else ""
-    took = f"Took {measured['seconds']} s with loading and drawing, {measured['computing']} s of it computing{peak}."
-    yield Text(took, style="dim")
-    yield Text(f"Verdict: {verdict(figure.claims)}.", style="bold")
-
-
-def _table(headings: tuple[str, ...], cells: tuple[tuple[str, ...], ...], title: str = "") -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", title=title or None, title_justify="left")
-    for heading in headings:
-        table.add_column(Text(heading), overflow="fold")
-    for row in cells:
-        table.add_row(*map(Text, row))
-    return table
+def _patiently(name: str, make: "Callable[[], Figure]") -> "Figure":
+    with patience(f"computing {name}"):
+        return make()
 
 
 def _folder(out: str) -> Path:
@@ -126,25 +104,3 @@ def _folder(out: str) -> Path:
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--out {shown(out, most=200)}: is a file; give a folder")
     return folder
-
-
-def _pictures(figure: "Figure") -> dict[str, bytes]:
-    from evenkeel.paper.charts.style import png, svg
-
-    chart = figure.draw(figure.result)
-    return {"png": png(chart), "svg": svg(chart).encode()}
-
-
-def _keep(file: Path, picture: bytes) -> None:
-    """Write a picture whole: into a neighbour first, which then takes its place."""
-    neighbour = file.with_name(f".{file.name}.{os.getpid()}.part")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            neighbour.write_bytes(picture)
-            neighbour.replace(file)
-        finally:
-            neighbour.unlink(missing_ok=True)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(f"--out {file.parent}: cannot be written ({reason}); give another folder") from None
