@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 import evenkeel
-from evenkeel.cli import many
+from evenkeel.cli import many, nodes
 from evenkeel.cli.save import as_json, save
 from evenkeel.cli.screen import patience, plain, stderr, stdout
 from evenkeel.errors import InputError
@@ -34,6 +34,10 @@ def compare(  # noqa: PLR0917 - Typer hands over every option by name
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key of every spec.")
     ] = None,
     level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    on: Annotated[str | None, typer.Option(metavar="WHERE", help="ray: each run is a task of a Ray cluster.")] = None,
+    address: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Of that cluster; else Ray starts here.")
+    ] = None,
     processes: Annotated[int, typer.Option(help="Processes; 0 is one a core.")] = 0,
     out: Annotated[str, typer.Option(metavar="DIR", help="Folder of the runs and the tables.")] = PLACE,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on the way.")] = False,
@@ -47,7 +51,7 @@ def compare(  # noqa: PLR0917 - Typer hands over every option by name
     with patience("loading"):
         from evenkeel.runs.compare import compare as side_by_side
 
-        specs = chosen(files or [], preset, set_ or [], "compare")
+        specs = chosen(files or [], preset, [*(set_ or []), *nodes.many(on, address, processes)], "compare")
     with many.resumable(where):
         result, runs = side_by_side(
             specs, tried, where, console=many.watching(quiet=quiet), asked=many.cores(processes), level=share

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
+from evenkeel.cli import nodes
 from evenkeel.cli.save import as_json
 from evenkeel.cli.screen import patience, plain, stderr, stdout
 from evenkeel.errors import InputError
@@ -25,6 +26,11 @@ def run(  # noqa: PLR0917 - Typer hands over every option by name
     ] = None,
     out: Annotated[str | None, typer.Option(metavar="DIR", help="The run's folder; runs/NAME by default.")] = None,
     resume: Annotated[str | None, typer.Option(metavar="DIR", help="Go on with the run in this folder.")] = None,
+    on: Annotated[str | None, typer.Option(metavar="WHERE", help="Where it runs: engine, loop or ray.")] = None,
+    address: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Of a Ray cluster; else Ray starts here.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(metavar="K", help="Threads, or workers on Ray.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on the way.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
@@ -36,13 +42,16 @@ def run(  # noqa: PLR0917 - Typer hands over every option by name
         raise InputError("what to run: give one of SPEC.toml, --preset NAME and --resume DIR")
     if resume is not None and (set_ or out is not None):
         raise InputError("--resume with --set or --out: a run goes on as it began; leave them out, or start a new one")
+    if resume is not None and workers is not None:
+        raise InputError("--resume with --workers: a run keeps the number it began with; leave it out")
+    where = nodes.overrides(on, address, workers)
     with patience("loading"):
         from evenkeel.cli.phi import with_auto_phi
         from evenkeel.runs import Run, execute
         from evenkeel.runs.display import display
         from evenkeel.runs.observers import Quiet
 
-        spec = Run.open(resume).spec if resume is not None else chosen(file, preset, set_)
+        spec = placed(Run.open(resume).spec, where) if resume else chosen(file, preset, [*(set_ or []), *where])
         folder = Path(resume) if resume is not None else Path(out) if out is not None else _free(spec)
     with suppress(ValueError):  # signals are for the main thread
         signal.signal(signal.SIGTERM, _interrupt)
@@ -65,6 +74,16 @@ def chosen(file: str | None, preset: str | None, overrides: list[str] | None) ->
     if preset is not None:
         return Spec.preset(preset, overrides or ())
     return Spec.load(file or "", overrides or ())
+
+
+def placed(spec: "Spec", where: list[str]) -> "Spec":
+    """A stored spec elsewhere: a run may go on with another transport, or at another address."""
+    from evenkeel.runs.reading import read_over
+
+    if not where:
+        return spec
+    table = spec.replace("engine.address", None).table() if spec.engine.transport == "ray" else spec.table()
+    return read_over(type(spec), table, where, spec.name)
 
 
 def _free(spec: "Spec") -> Path:

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 import evenkeel
-from evenkeel.cli import many
+from evenkeel.cli import many, nodes
 from evenkeel.cli.save import as_json, save
 from evenkeel.cli.screen import patience, stderr, stdout
 from evenkeel.errors import InputError
@@ -36,6 +36,10 @@ def sweep(  # noqa: PLR0917 - Typer hands over every option by name
         bool, typer.Option("--warm", help="Start each value from the last θ of the one before: no equal budgets.")
     ] = False,
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key.")] = None,
+    on: Annotated[str | None, typer.Option(metavar="WHERE", help="ray: each run is a task of a Ray cluster.")] = None,
+    address: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Of that cluster; else Ray starts here.")
+    ] = None,
     processes: Annotated[int, typer.Option(help="Processes; 0 is one a core.")] = 0,
     out: Annotated[str, typer.Option(metavar="DIR", help="Folder of the runs and the table.")] = PLACE,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on the way.")] = False,
@@ -45,32 +49,33 @@ def sweep(  # noqa: PLR0917 - Typer hands over every option by name
 
     Example:  evenkeel sweep --preset digits --phi 0:0.6:0.1
     """
-    axis, chosen, where = _axis(phi, over), many.seeds(seeds, first_seed), many.place(out)
+    axis, chosen, place = _axis(phi, over), many.seeds(seeds, first_seed), many.place(out)
+    where = nodes.many(on, address, processes)
     if against not in _MEASURES:
         raise InputError(f"--against {against}: must be loss or accuracy")
     with patience("loading"):
         from evenkeel.runs.sweep import sweep as grid
 
-        spec = many.one(file, preset, set_ or [])
+        spec = many.one(file, preset, [*(set_ or []), *where])
         spec.replace(axis.key, axis.values[-1]).get(axis.key)  # a wrong key or value shows before anything runs
-    with many.resumable(where):
+    with many.resumable(place):
         found = grid(
             spec,
             axis,
             chosen,
-            where,
+            place,
             warm=warm,
             measure=_MEASURES[against][0],
             console=many.watching(quiet=quiet),
             asked=many.cores(processes),
         )
     report = as_json({"evenkeel": evenkeel.__version__, "schema": 1, "kind": "sweep", **found.to_dict()})
-    save(where / "sweep.json", report)
+    save(place / "sweep.json", report)
     if json:
         typer.echo(report)
     else:
         _tell(found, _MEASURES[against][1])
-    said = Text(f"Written to {where}: sweep.parquet, sweep.json and every run")
+    said = Text(f"Written to {place}: sweep.parquet, sweep.json and every run")
     (stderr() if json else stdout()).print(said, soft_wrap=True)
 
 

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 import evenkeel
-from evenkeel.cli import many
+from evenkeel.cli import many, nodes
 from evenkeel.cli.compare import chosen
 from evenkeel.cli.save import as_json, save
 from evenkeel.cli.screen import patience, plain, stderr, stdout
@@ -37,6 +37,10 @@ def tune(  # noqa: PLR0917 - Typer hands over every option by name
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key of every spec.")
     ] = None,
+    on: Annotated[str | None, typer.Option(metavar="WHERE", help="ray: each run is a task of a Ray cluster.")] = None,
+    address: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Of that cluster; else Ray starts here.")
+    ] = None,
     processes: Annotated[int, typer.Option(help="Processes; 0 is one a core.")] = 0,
     out: Annotated[str, typer.Option(metavar="DIR", help="Folder of the searches and the tuned specs.")] = PLACE,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on the way.")] = False,
@@ -52,7 +56,7 @@ def tune(  # noqa: PLR0917 - Typer hands over every option by name
         from evenkeel.runs.tune import tune as search
 
         asked = Criterion(index=criterion, ceiling=most_mean)
-        specs = chosen(files or [], preset, set_ or [], "tune")
+        specs = chosen(files or [], preset, [*(set_ or []), *nodes.many(on, address, processes)], "tune")
     with many.resumable(where):
         found = search(
             specs,
@@ -83,7 +87,9 @@ def _tell(found: dict[str, dict[str, Any]], criterion: "Criterion", budget: str)
     table = Table(box=None, pad_edge=False, header_style="bold")
     heads = ("spec", "step sizes", criterion.index, "own", "mean", "done", "pruned", "diverged")
     for k, heading in enumerate(heads):
-        table.add_column(Text(heading), justify="right" if k > 1 else "left", overflow="fold", min_width=24 if k == 1 else None)
+        table.add_column(
+            Text(heading), justify="right" if k > 1 else "left", overflow="fold", min_width=24 if k == 1 else None
+        )
     for name, held in found.items():
         best, own, counts = held["best"]["measured"], held["own"]["measured"] or {}, held["counts"]
         steps = ", ".join(f"{key} {digits(value)}" for key, value in held["best"]["steps"].items())
@@ -93,4 +99,6 @@ def _tell(found: dict[str, dict[str, Any]], criterion: "Criterion", budget: str)
     for name, held in found.items():
         if held["at_the_end_of"]:
             keys = ", ".join(held["at_the_end_of"])
-            console.print(plain(f"Note: {name}: {keys} near the end of the range; a larger --width may find better.", most=200))
+            console.print(
+                plain(f"Note: {name}: {keys} near the end of the range; a larger --width may find better.", most=200)
+            )

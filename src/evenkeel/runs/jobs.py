@@ -12,6 +12,7 @@ from evenkeel.errors import InputError, RunFailedError
 from evenkeel.runs import store
 from evenkeel.runs.board import Board
 from evenkeel.runs.execute import execute
+from evenkeel.runs.nodes import Nodes, alone
 from evenkeel.runs.observers import Observer
 from evenkeel.runs.parts import federation_of
 from evenkeel.runs.pool import Teller, processes, spread
@@ -47,8 +48,8 @@ def _called(observer: Observer, label: str) -> Observer:
 def complete(job: Job, observer: Observer | None = None) -> Run:
     """The finished run of a job: opened if it is there, else continued or begun."""
     start = None if job.after is None else Run.open(job.after).theta
-    rows = _shared(_rows(job.spec))
-    return execute(job.spec, job.folder, resume=True, observer=observer, federation=rows, start=start)
+    spec = alone(job.spec)
+    return execute(spec, job.folder, resume=True, observer=observer, federation=_shared(_rows(spec)), start=start)
 
 
 def done(chains: Sequence[Chain], asked: int, console: Console | None = None) -> dict[str, object]:
@@ -59,7 +60,7 @@ def done(chains: Sequence[Chain], asked: int, console: Console | None = None) ->
     todo = [job for chain in left.values() for job in chain.jobs if not finished(job)]
     workers = processes(asked, len(left))
     with Board(console or Console(quiet=True), len(todo), sum(job.spec.rounds for job in todo)) as board:
-        return dict(spread(left, board, workers))
+        return dict(spread(left, board, workers, Nodes.of(job.spec for job in todo)))
 
 
 def finished(job: Job) -> bool:

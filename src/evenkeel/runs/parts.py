@@ -20,6 +20,7 @@ from evenkeel.dual import Constant, Schedule, Theorem
 from evenkeel.engine import Absent, All, Attendance, Bounds, Engine, Guarded, Loop, read_trace
 from evenkeel.errors import InputError
 from evenkeel.protocol import Algorithm, Key, Transport
+from evenkeel.runs import nodes
 from evenkeel.runs.options import DTYPES, GIVEN
 from evenkeel.runs.spec import Spec
 from evenkeel.tasks import Task
@@ -150,11 +151,21 @@ def _schedule(spec: Spec, constant: Schedule) -> Schedule:
     return constant
 
 
-def transport_of(spec: Spec, task: Task, federation: Federation, workers: int | None = None) -> Transport:
-    """The engine, or the plain loop; `workers` as a run that is continued had them."""
+def transport_of(
+    spec: Spec, task: Task, federation: Federation, workers: int | None = None, beside: Transport | None = None
+) -> Transport:
+    """The engine, the plain loop, or a cluster, which `nodes.ended` ends; `workers` as a continued run had them.
+
+    On a cluster the workers of the transport `beside` are used, where there is one.
+    """
     attendance = Missing(Absent(spec.clients.absent)) if spec.clients.absent else None
     if spec.engine.transport == "loop":
         return bounded(spec, Loop(task, federation, attendance))
+    if spec.engine.transport == nodes.RAY:
+        found = nodes.cluster_of(
+            spec, task, federation, load=federation_of, workers=workers, attendance=attendance, beside=beside
+        )
+        return bounded(spec, found)
     threads = workers or spec.engine.workers or None
     memory = spec.engine.memory * 2**20
     return bounded(spec, Engine(task, federation, memory=memory, workers=threads, attendance=attendance))

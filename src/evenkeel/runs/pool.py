@@ -12,9 +12,11 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from evenkeel.errors import RunFailedError
+from evenkeel.runs.nodes import Nodes
 from evenkeel.runs.observers import Observer
 from evenkeel.runs.spec import Spec
 
@@ -65,14 +67,23 @@ class Teller:
         self.tell(Told(self.label, "end", outcome))
 
 
-def spread(works: Mapping[str, Work[T]], tell: Tell, processes: int) -> dict[str, T | RunFailedError]:
+def spread(
+    works: Mapping[str, Work[T]], tell: Tell, processes: int, nodes: Nodes | None = None
+) -> dict[str, T | RunFailedError]:
     """Do every piece of work and hand back what each gave; one that failed gives its error, the others go on.
 
-    With one process the work is done here, in order. A mistake of the user's (`InputError`) stops everything.
+    With one process the work is done here, in order. A mistake of the user's (`InputError`) stops everything. On
+    `nodes` each piece is a task of the Ray cluster; at an address Ray takes as many at once as there are cores.
 
     >>> spread({"a": lambda observer: 1, "b": lambda observer: 2}, print, processes=1)
     {'a': 1, 'b': 2}
     """
+    if nodes is not None:
+        from evenkeel.cluster import spread as on_cluster
+
+        return on_cluster(
+            {label: partial(_far, label, work) for label, work in works.items()}, tell, nodes.address, processes
+        )
     if processes == 1:
         return {label: _done(work, Teller(label, tell)) for label, work in works.items()}
     context = multiprocessing.get_context("forkserver")
@@ -122,6 +133,10 @@ def _done(work: Work[T], observer: Observer) -> T | RunFailedError:
         return work(observer)
     except RunFailedError as error:
         return error
+
+
+def _far(label: str, work: Work[T], tell: Tell) -> T | RunFailedError:
+    return _done(work, Teller(label, tell))
 
 
 _ours: dict[str, Any] = {}  # of a worker process: how it speaks and when it stops

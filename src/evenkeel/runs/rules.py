@@ -89,6 +89,13 @@ def _evaluation(spec: "Spec", where: "Where") -> None:
         _refuse(where, "evaluation.split", split, rule, "add it there")
 
 
+def _engine(spec: "Spec", where: "Where") -> None:
+    engine = spec.engine
+    if engine.address is not None and engine.transport != "ray":
+        rule = f"engine.transport = {engine.transport!r} connects to nothing"
+        _refuse(where, "engine.address", engine.address, rule, 'leave it out, or give engine.transport = "ray"')
+
+
 def _given(spec: "Spec", where: "Where") -> None:
     """What a program handed in has no partition of ours, and a partition by column no number of clients to choose."""
     if spec.data.source == GIVEN or spec.data.source in STORES:

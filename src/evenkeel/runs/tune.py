@@ -19,6 +19,7 @@ from evenkeel.runs.board import Board
 from evenkeel.runs.compare import MEASURED, last
 from evenkeel.runs.exports import lower_is_better
 from evenkeel.runs.jobs import Job
+from evenkeel.runs.nodes import Nodes
 from evenkeel.runs.observers import Observer
 from evenkeel.runs.options import taken
 from evenkeel.runs.pool import processes, spread
@@ -180,7 +181,7 @@ def tune(
     count = trials * len(seeds)
     rounds = count * sum(spec.rounds for spec in specs.values())
     with Board(console or Console(quiet=True), count * len(specs), rounds) as board:
-        found = spread(searches, board, processes(asked, len(specs)))
+        found = spread(searches, board, processes(asked, len(specs)), Nodes.of(specs.values()))
     jobs.demand_done(found)
     done = {name: result for name, result in found.items() if not isinstance(result, RunFailedError)}
     for name, result in done.items():
