@@ -44,6 +44,7 @@ def phi(
         from evenkeel.phi import choose_phi, measure
         from evenkeel.runs import Run
         from evenkeel.runs.display import display
+        from evenkeel.runs.nodes import ended
         from evenkeel.runs.observers import Quiet
 
         done = Run.open(run)
@@ -57,6 +58,7 @@ def phi(
     with patience("asking the clients for curvature"):
         choice = choose_phi(study.transport, theta, study.A, study.B, lam=lam, ties=ties)
     rows = measure(study.train, study.transport, study.A, study.B, grid=grid, expansion=choice.expansion)
+    ended(study.transport)
     if json:
         typer.echo(as_json(facts(run, choice, rows)))
         return
@@ -101,24 +103,31 @@ class Study:
 
     def train(self, value: float) -> Any:  # noqa: ANN401 — `evenkeel.phi.Trained`, whose module loads torch
         """(θ, λ) of the same spec with this φ; a run that is there already is used, one that stopped goes on."""
-        from evenkeel.runs import execute
+        from evenkeel.runs import execute, transport_of
 
         if self.spec.algorithm.name == "scaff-pd":
             raise InputError("--check on a run of 'scaff-pd', which has no phi; give a run of 'scaff-pd-ia'")
         spec = self.spec.replace("algorithm.phi", value)
         place = self.folder / f"phi-{value:g}"
-        done = execute(spec, place, resume=True, observer=self.observer, federation=self.federation, task=self.task)
+        parts, beside = (self.task, self.federation), None
+        if spec.engine.transport == "ray":  # the cores are taken by our own workers
+            beside = transport_of(spec, *parts, beside=self.transport)
+        done = execute(
+            spec, place, resume=True, observer=self.observer, task=parts[0], federation=parts[1], transport=beside
+        )
         return done.theta, done.lam
 
 
 def with_auto_phi(spec: "Spec", folder: Path, observer: "Observer") -> "Spec":
     """A spec with phi = "auto" becomes one with the φ chosen by a run with φ = 0 in FOLDER-phi; others stay."""
     from evenkeel.phi import resolve_auto_phi
+    from evenkeel.runs.nodes import ended
 
     if spec.algorithm.options.get("phi") != "auto":
         return spec
     study = Study.of(spec, folder.with_name(f"{folder.name}-phi"), observer)
     choice = resolve_auto_phi(study.train, study.transport, study.A, study.B)
+    ended(study.transport)
     return spec.replace("algorithm.phi", choice.phi)
 
 
