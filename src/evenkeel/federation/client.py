@@ -1,0 +1,86 @@
+"""The Flower ClientApp of a site: an envelope in, an envelope out, nothing kept."""
+
+import contextlib
+import functools
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from flwr.app import Context, Message
+from flwr.clientapp import ClientApp
+
+from evenkeel.errors import InputError
+from evenkeel.federation.answering import reply_to
+from evenkeel.federation.codec import Envelope
+from evenkeel.federation.serving import MakeTask, read_spec
+from evenkeel.federation.sites import load_site, rowless
+from evenkeel.federation.wire import envelope, record
+from evenkeel.runs import Spec
+from evenkeel.runs.parts import task_of
+from evenkeel.tasks import Task
+
+
+def client_app(task: MakeTask | None = None, settings: Mapping[str, Any] | None = None) -> ClientApp:
+    """A ClientApp; `task` builds a model of one's own, `settings` stand in where there is no run config."""
+    app = ClientApp()
+
+    @app.train("ask")  # type: ignore[untyped-decorator]  # flwr is not in the main environment
+    def ask(message: Message, context: Context) -> Message:
+        said = answered(message, context.node_config, {**(settings or {}), **context.run_config}, task)
+        return Message(record(said), reply_to=message)
+
+    return app
+
+
+def answered(message: Message, node: Mapping[str, Any], settings: Mapping[str, Any], make: MakeTask | None) -> Envelope:
+    """The reply to a message; the process ends by itself where the answer takes longer than the server waits."""
+    torch.set_num_threads(int(node.get("threads", 1)))
+    try:
+        asked = envelope(message.content)
+        with _ended_after(float(asked.facts.get("patience", 0.0))):
+            spec = _spec(str(settings.get("spec", "")))
+            site = load_site(node, spec, os.environ)
+            state = Path(str(node["state"])) if "state" in node else None
+            return reply_to(asked, site, functools.partial(_task, make, str(settings.get("spec", ""))), state)
+    except InputError as error:
+        return Envelope(kind="refusal", facts={"why": str(error)})
+
+
+@functools.lru_cache(maxsize=8)
+def _spec(text: str) -> Spec:
+    return read_spec({"spec": text})
+
+
+@functools.lru_cache(maxsize=8)
+def _task(make: MakeTask | None, text: str, shape: tuple[int, ...], classes: int) -> Task:
+    spec = _spec(text)
+    if make is not None:
+        return make(spec, shape, classes)
+    return task_of(spec, rowless(("",), (1,), (0,), shape=shape, classes=classes))
+
+
+@contextlib.contextmanager
+def _ended_after(seconds: float) -> Iterator[None]:
+    """A step that hangs would block its node for good: the system ends the process, whatever it is stuck in.
+
+    Not in a simulation, whose workers serve other clients too.
+    """
+    alone = threading.current_thread() is threading.main_thread() and "ray" not in sys.modules
+    if not alone or seconds <= 0:
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+app = client_app()

@@ -1,0 +1,82 @@
+"""Envelopes over Flower: a RecordDict of text and raw bytes, and a `Post` over its grid."""
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
+from flwr.serverapp import Grid
+
+from evenkeel.errors import InputError
+from evenkeel.federation.codec import Envelope, digest, opened
+from evenkeel.federation.exchange import Fault
+
+MESSAGE = "train.ask"
+_STYPE = "evenkeel"  # raw bytes; Flower's own kind would be a NumPy file
+_HEAD, _ARRAYS = "head", "arrays"
+_AT_ONCE = 2**26  # bytes of replies held at a time
+
+
+def record(envelope: Envelope) -> RecordDict:
+    """The envelope as Flower carries it; equal arrays are stored once at the SuperLink."""
+    arrays = {name: Array(packed.dtype, packed.shape, _STYPE, packed.data) for name, packed in envelope.arrays.items()}
+    head = ConfigRecord({"text": envelope.text(), "seal": digest(envelope)})
+    return RecordDict({_HEAD: head, _ARRAYS: ArrayRecord(arrays)})
+
+
+def envelope(content: RecordDict) -> Envelope:
+    """The envelope again, checked."""
+    try:
+        head, arrays = content[_HEAD], content[_ARRAYS]
+        data = {str(name): array.data for name, array in arrays.items()}
+        text, seal = str(head["text"]), str(head["seal"])
+    except (KeyError, AttributeError, TypeError) as error:
+        raise InputError(f"malformed message ({error!r})") from None
+    return opened(text, data, seal)
+
+
+@dataclass(slots=True)
+class GridPost:
+    """Flower's grid as a `Post`: push and pull, never its own waiting."""
+
+    grid: Grid
+    _largest: int = 1
+    _unsent: set[str] = field(default_factory=set)
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
+
+    def nodes(self) -> Mapping[int, str]:
+        """The nodes that are there, with the names they are registered under."""
+        return {int(node.node_id): str(getattr(node, "name", "") or "") for node in self.grid.get_nodes()}
+
+    def send(self, node: int, envelope_: Envelope, seconds: float) -> str:
+        """One message; the id that its reply names."""
+        self._largest = max(self._largest, envelope_.nbytes())
+        round_ = str(envelope_.facts.get("round", ""))
+        message = Message(record(envelope_), node, MESSAGE, ttl=max(seconds, 1.0), group_id=round_)
+        ids = [letter for letter in self.grid.push_messages([message]) if letter]
+        if ids:
+            return str(ids[0])
+        letter = f"unsent-{next(self._numbers)}"
+        self._unsent.add(letter)
+        return letter
+
+    def fetch(self, letters: Iterable[str]) -> Iterable[tuple[str, Envelope | Fault]]:
+        """What has come back, a few replies at a time, so that large ones need not all be in memory."""
+        wanted = list(letters)
+        for letter in self._unsent.intersection(wanted):
+            self._unsent.discard(letter)
+            yield letter, Fault("could not be sent")
+        rest = [letter for letter in wanted if not letter.startswith("unsent-")]
+        step = max(1, min(256, _AT_ONCE // self._largest))
+        for k in range(0, len(rest), step):
+            for message in self.grid.pull_messages(rest[k : k + step]):
+                yield str(message.metadata.reply_to_message_id), _found(message)
+
+
+def _found(message: Message) -> "Envelope | Fault":
+    if message.has_error():
+        return Fault(f"error {message.error.code}: {(message.error.reason or 'no reason given')[:200]}")
+    try:
+        return envelope(message.content)
+    except InputError as error:
+        return Envelope(kind="refusal", facts={"why": str(error)})
