@@ -119,6 +119,8 @@ def from_tensors(
     groups = None
     if clients is not None:
         names, groups = _grouped(clients, name)
+        if groups.shape != rows.shape[:1]:
+            raise InputError(f"{name}: clients names {groups.size} rows, x has {rows.shape[0] if rows.dim() else 0}: must be as many")
     return Source(
         x=rows,
         y=target.to(torch.int64 if classes else torch.float32),

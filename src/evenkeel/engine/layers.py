@@ -55,7 +55,8 @@ def layers_of(task: Task, row_dim: int) -> tuple[Layer, ...] | None:
             flat = True
         elif kind is nn.Linear and flat and module not in seen:
             seen.add(module)
-            layers.append(Layer(weight=places[f"{name}.weight"], bias=places.get(f"{name}.bias"), relu=False, masks=()))
+            of = f"{name}." if name else ""  # the model itself may be the layer
+            layers.append(Layer(weight=places[f"{of}weight"], bias=places.get(f"{of}bias"), relu=False, masks=()))
         elif kind is nn.ReLU and layers:
             layers[-1] = replace(layers[-1], relu=True)
         elif kind is nn.Dropout and layers:
