@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench clean
+.PHONY: help run test check bench docs dist licences clean
 
 help: ## list these commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -33,6 +33,16 @@ check: $(STAMP) ## format, lint, types, layers, doctests
 
 bench: $(STAMP) ## benchmarks, each a ratio measured in one run
 	$(BIN)/python -m pytest benchmarks --benchmark-enable --benchmark-columns=median,iqr,rounds -s
+
+docs: $(STAMP) ## build the handbook into site/, with warnings as errors and every internal link checked
+	@$(BIN)/python -m pip install -q -c constraints.txt -e '.[docs]'
+	$(BIN)/mkdocs build --strict
+
+dist: $(STAMP) ## build wheel and sdist, and try the wheel in a bare environment
+	scripts/dist.sh $(BIN)/python
+
+licences: $(STAMP) ## list the licence of everything that is installed
+	@$(BIN)/python scripts/licences.py report tune track ray
 
 clean: ## remove .venv and caches
 	rm -rf .venv .mypy_cache .ruff_cache .hypothesis
