@@ -2,6 +2,7 @@
 
 import hashlib
 import mmap
+import sys
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
@@ -72,9 +73,17 @@ def mapped(file: Path) -> NDArray[Any]:
             start, size = held.tell(), int(np.prod(shape)) * dtype.itemsize
             if fortran or file.stat().st_size != start + size:
                 raise ValueError(f"{file.stat().st_size} bytes, not {start + size}")
-            pages = mmap.mmap(held.fileno(), 0, access=mmap.ACCESS_COPY)
+            pages = _pages(held.fileno())
     except (OSError, ValueError) as error:
         raise InputError(f"{file}: cannot be mapped ({error}); write the store again") from None
-    if hasattr(mmap, "MADV_RANDOM"):
-        pages.madvise(mmap.MADV_RANDOM)
     return np.ndarray(shape, dtype, buffer=pages, offset=start)
+
+
+def _pages(handle: int) -> mmap.mmap:
+    """A whole file, copied on write; on Linux without reserving memory for that, as files may be larger than it is."""
+    if sys.platform != "linux":
+        return mmap.mmap(handle, 0, access=mmap.ACCESS_COPY)
+    no_reserve = 0x4000  # MAP_NORESERVE, which Python's mmap names from 3.13 on
+    pages = mmap.mmap(handle, 0, flags=mmap.MAP_PRIVATE | no_reserve, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+    pages.madvise(mmap.MADV_RANDOM)
+    return pages

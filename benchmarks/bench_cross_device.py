@@ -1,0 +1,212 @@
+"""A round of Scaff-PD-IA for 10² to 10⁶ registered clients, cohorts of 1,000: time by part, peak memory, both by n.
+
+Each number of clients runs in a process of its own, from a store mapped from disk, as any run does: a spec, a folder,
+checkpoints, a panel scored. Rows are noise with labels by a linear rule that fits some clients better than others.
+
+    python benchmarks/bench_cross_device.py --stores /tmp/stores                   # writes stores that are not there
+    python benchmarks/bench_cross_device.py --stores /tmp/stores --cold            # pages dropped from the cache first
+    python benchmarks/bench_cross_device.py --stores /tmp/stores --chart docs/scale
+
+A share is of the seconds of a round: what is spent answering asks, and all else (drawing whose turn it is, the dual
+step, the losses of all, what is told of the round).
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evenkeel.data.mapped import dealt, open_store, write
+
+CLIENTS = (100, 1_000, 10_000, 100_000, 1_000_000)
+COHORT, ROWS, INPUTS, HIDDEN, CLASSES = 1_000, 20, 64, 512, 10
+ROUNDS, WARM_UP, PANEL = 14, 2, 1_000
+MOST_GIB, LEAST_SHARE = 6.0, 0.7
+
+
+def blocks(clients: int, at_once: int = 10_000):
+    """Rows of so many clients; those with more noise in their labels will have the larger losses."""
+    rule = np.random.default_rng(0).normal(size=(INPUTS, CLASSES)).astype(np.float32)
+    for first in range(0, clients, at_once):
+        gen = np.random.default_rng([1, first])
+        n = min(at_once, clients - first)
+        x = gen.standard_normal((n * ROWS, INPUTS), dtype=np.float32)
+        noise = np.repeat(gen.uniform(0, 10, n).astype(np.float32), ROWS)[:, None]
+        y = (x @ rule + noise * gen.standard_normal((n * ROWS, CLASSES), dtype=np.float32)).argmax(1)
+        yield dealt(x, y, np.full(n, ROWS), first=first)
+
+
+def store(folder: Path, clients: int) -> tuple[Path, float]:
+    """A store of so many clients and the seconds that writing it took; 0 where it was there."""
+    place, begun = folder / f"clients-{clients}", time.perf_counter()
+    if (place / "store.json").exists():
+        return place, 0.0
+    write(place, blocks(clients), classes=CLASSES, origin=f"noise, {clients:,} clients of {ROWS} rows")
+    return place, time.perf_counter() - begun
+
+
+@dataclass
+class Timed:
+    """A transport, and the seconds spent in it by phase."""
+
+    inner: object
+    spent: dict = field(default_factory=dict)
+
+    @property
+    def n(self):
+        return self.inner.n
+
+    def answer(self, ask, key):
+        begun = time.perf_counter()
+        try:
+            return self.inner.answer(ask, key)
+        finally:
+            self.spent.setdefault(ask.phase, []).append(time.perf_counter() - begun)
+
+
+def spec_of(clients: int, place: Path):
+    """The paper's step sizes at 100 clients, the dual one in proportion to 1/n, as λ is."""
+    from evenkeel.runs import Spec
+
+    return Spec.of(
+        {
+            "name": f"cross-device-{clients}",
+            "rounds": ROUNDS,
+            "data": {"source": "mapped", "store": str(place)},
+            "task": {"model": "mlp", "hidden": HIDDEN, "dropout": 0.0},
+            "algorithm": {"name": "scaff-pd-ia", "cohort": COHORT, "sigma": 0.1 / clients},
+            "evaluation": {"every": ROUNDS, "clients": PANEL, "splits": ["valid"]},
+        },
+        "bench_cross_device",
+    )
+
+
+def measure(place: Path) -> dict:
+    """One run; to be called in a process of its own, as peak memory is the process's."""
+    from evenkeel.runs import execute, parts
+
+    federation = open_store(place)
+    spec = spec_of(federation.n, place)
+    task = parts.task_of(spec, federation)
+    engine = Timed(parts.transport_of(spec, task, federation))
+    with tempfile.TemporaryDirectory() as folder:
+        begun = time.perf_counter()
+        run = execute(spec, Path(folder) / "run", federation=federation, task=task, transport=engine)
+        wall = time.perf_counter() - begun
+        rounds = run.rounds[WARM_UP:ROUNDS]
+        disk = sum(f.stat().st_size for f in run.folder.rglob("*") if f.is_file())
+        stale = int(run.rounds["stale_max"][ROUNDS - 1] or 0)
+    arithmetic = sum(float(np.median(engine.spent[p][WARM_UP:])) for p in ("probe", "gradient", "local"))
+    seconds = float(rounds["seconds"].median())
+    return {
+        "clients": federation.n,
+        "cohort": min(COHORT, federation.n),
+        "d": task.d,
+        "round_s": seconds,
+        "clients_s": arithmetic,
+        "share": arithmetic / seconds,
+        "rest_s": seconds - arithmetic,
+        "wall_s": wall,
+        "panel_s": float(np.median(engine.spent["score"])),
+        "peak_gib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+        "folder_mib": disk / 2**20,
+        "store_gib": sum(f.stat().st_size for f in place.iterdir()) / 2**30,
+        "stale_max": stale,
+    }
+
+
+def apart(place: Path, *, cold: bool = False) -> dict:
+    """`measure` in a new process; `cold` drops the store's pages from the system's cache before."""
+    if cold:
+        for file in place.iterdir():
+            with file.open("rb") as held:
+                os.posix_fadvise(held.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    words = [sys.executable, __file__, "--measure", str(place)]
+    done = subprocess.run(words, check=True, capture_output=True, text=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def show(found: list[dict]) -> None:
+    """One line a number of clients."""
+    print("  clients  cohort  round s  clients s  share   rest s  panel s  peak GiB  folder MiB  store GiB")
+    for f in found:
+        print(
+            f"{f['clients']:9,} {f['cohort']:7,} {f['round_s']:8.3f} {f['clients_s']:10.3f} {f['share']:6.0%}"
+            f" {f['rest_s']:8.3f} {f['panel_s']:8.3f} {f['peak_gib']:9.2f} {f['folder_mib']:11.1f}"
+            f" {f['store_gib']:10.2f}"
+        )
+
+
+def chart(found: list[dict], folder: Path) -> None:
+    """The table as CSV and as an SVG of seconds a round and peak memory by clients."""
+    import altair as alt
+    import polars as pl
+    import vl_convert
+
+    folder.mkdir(parents=True, exist_ok=True)
+    table = pl.DataFrame(found)
+    table.write_csv(folder / "clients.csv", float_precision=4)
+    x = alt.X("clients:Q", scale=alt.Scale(type="log"), title="registered clients", axis=alt.Axis(format="~s"))
+    parts = {"clients_s": "answering clients", "rest_s": "all else"}
+    long = table.rename(parts).unpivot(
+        list(parts.values()), index="clients", variable_name="part", value_name="seconds"
+    )
+    times = (
+        alt.Chart(alt.Data(values=long.to_dicts()))
+        .mark_line(point=True)
+        .encode(x=x, y=alt.Y("seconds:Q", title="seconds a round"), color=alt.Color("part:N", title=None))
+    )
+    memory = alt.Chart(alt.Data(values=table.select("clients", "peak_gib", "store_gib").to_dicts()))
+    y = alt.Y("peak_gib:Q", title="peak memory, GiB", scale=alt.Scale(domain=[0, MOST_GIB]))
+    peak = memory.mark_line(point=True, color="#333").encode(x=x, y=y)
+    both = times.properties(width=300, height=200) | peak.properties(width=300, height=200)
+    (folder / "clients.svg").write_text(vl_convert.vegalite_to_svg(both.to_json()), "utf-8")
+
+
+@pytest.mark.parametrize("clients", [1_000_000])
+def test_a_million_clients(clients, tmp_path):
+    """Peak memory of a run and the share of a round that is spent answering clients."""
+    place, writing = store(Path(os.environ.get("EVENKEEL_STORES", tmp_path)), clients)
+    found = apart(place)
+    print(f"\nwritten in {writing:.0f} s")
+    show([found])
+    assert found["peak_gib"] <= MOST_GIB
+    assert found["share"] >= LEAST_SHARE
+
+
+def main() -> None:
+    """Read the arguments, measure each number of clients, print a table."""
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
+    arguments.add_argument("--stores", type=Path, default=Path(tempfile.gettempdir()) / "evenkeel-stores")
+    arguments.add_argument("--clients", type=int, nargs="+", default=list(CLIENTS))
+    arguments.add_argument("--cold", action="store_true")
+    arguments.add_argument("--only-write", action="store_true")
+    arguments.add_argument("--chart", type=Path)
+    given = arguments.parse_args()
+    if given.measure:
+        print(json.dumps(measure(given.measure)))
+        return
+    places = {clients: store(given.stores, clients) for clients in given.clients}
+    for clients, (_, seconds) in places.items():
+        if seconds:
+            print(f"store of {clients:,} clients written in {seconds:.1f} s")
+    if given.only_write:
+        return
+    found = [apart(place, cold=given.cold) for place, _ in places.values()]
+    show(found)
+    if given.chart:
+        chart(found, given.chart)
+
+
+if __name__ == "__main__":
+    main()
