@@ -34,7 +34,7 @@ def up(server: Server, wish: Wish, observer: Observer, tell: Callable[[str], Non
     """Start what does not run yet, train to the end, and end what was started. Whether the run is finished."""
     checked(server)
     bundled = writing.bundle(server.app)
-    follower = Follower(wish.folder, observer)
+    follower = Follower(wish.folder, observer, tell)
     with Family(server.file("running.json")) as family:
         if not healthy(server):
             begin(server, family, tell)
@@ -177,6 +177,7 @@ def _watch(control: Control, run: int, follower: Follower, tend: Callable[[], No
 def _tend(family: Family, tell: Callable[[str], None]) -> None:
     for line in family.tend():
         tell(line)
+    family.demand_hope()
 
 
 def as_site(server: Server, name: str) -> Site:

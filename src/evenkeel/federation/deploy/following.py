@@ -17,6 +17,7 @@ class Follower:
 
     folder: Path
     observer: Observer
+    tell: Callable[[str], None]
     told: int = 0
     rows: int = -1
 
@@ -30,9 +31,8 @@ class Follower:
         """Whatever is new."""
         lines = journal.read(self.folder)
         for line in lines[self.told :]:
-            words = sentence(line)
-            if words:
-                self.observer.warn(words)
+            if words := sentence(line):
+                (self.tell if line["event"] == "joined" else self.observer.warn)(words)
         self.told = max(self.told, len(lines))
         for row in self._new_rows():
             self.observer.round(row)

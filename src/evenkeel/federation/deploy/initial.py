@@ -33,7 +33,7 @@ def init(root: Path, *, host: str, port: int, inner: int, sites: Mapping[str, Wa
 
     A site whose public key is given keeps its private key to itself; for the others one is made.
     """
-    server = Server(root=root.absolute(), host=host, port=port, inner=inner)
+    server = Server(root=checked_place(root.absolute()), host=host, port=port, inner=inner)
     bundled = writing.bundle(server.app)
     made: list[Path | None] = []
     if not (server.file("federation.toml")).exists():
@@ -54,6 +54,14 @@ def init(root: Path, *, host: str, port: int, inner: int, sites: Mapping[str, Wa
     return server, [file for file in made if file is not None]
 
 
+def checked_place(root: Path) -> Path:
+    """A path that means the same in nginx's configuration, in a unit and in a node's settings."""
+    bad = sorted(set(str(root)) & set("\"'$\\{};#\n"))
+    if bad or not str(root).isprintable():
+        raise InputError(f"{root}: holds {' '.join(bad) or 'control characters'}; give a path of plain characters")
+    return root
+
+
 def _settings(server: Server) -> Path | None:
     """The three settings; other ones than before are another federation."""
     file = server.file("federation.toml")
@@ -72,7 +80,7 @@ def _certificates(server: Server) -> list[Path | None]:
     file = server.file
     made: list[Path | None] = []
     if not file("ca.pem").exists():
-        signer = pki.authority(f"evenkeel federation at {server.host}")
+        signer = pki.authority(f"evenkeel federation at {server.host}", _held(file("ca.key")))
         made += [
             writing.once(file("ca.key"), signer.private, private=True),
             writing.once(file("ca.pem"), signer.public),
@@ -85,7 +93,8 @@ def _certificates(server: Server) -> list[Path | None]:
         return made
     if not file("ca.key").exists():
         raise InputError(f"{file('ca.key')}: no such file; put the authority's key back to sign a new certificate")
-    own = pki.server(pki.Pair(file("ca.key").read_bytes(), file("ca.pem").read_bytes()), server.host)
+    signer = pki.Pair(file("ca.key").read_bytes(), file("ca.pem").read_bytes())
+    own = pki.server(signer, server.host, _held(file("server.key")))
     made += [writing.once(file("server.key"), own.private, private=True), writing.once(file("server.pem"), own.public)]
     return made
 
@@ -97,7 +106,7 @@ def _site(server: Server, name: str, wanted: Wanted, bundled: bytes) -> list[Pat
         if given is not None and pki.public_key(given).split()[:2] != known.read_bytes().split()[:2]:
             raise InputError(f"--site {name}: has another key already ({known}); revoke it first, or give another name")
         return []
-    key = None if given is not None else pki.site(name)
+    key = None if given is not None else pki.site(name, _held(folder / "key"))
     public = key.public if key else pki.public_key(given) + f" {name}\n".encode()  # type: ignore[arg-type]
     writing.make_folder(folder, 0o700)
     folder.chmod(0o700)
@@ -122,6 +131,10 @@ def own_data(root: Path) -> str:
     """The loader that the coordinator suggests, or the template."""
     file = root / "data.py"
     return file.read_text("utf-8") if file.is_file() else writing.template("data.py")
+
+
+def _held(file: Path) -> bytes | None:
+    return file.read_bytes() if file.exists() else None
 
 
 def _secret(file: Path) -> Path | None:

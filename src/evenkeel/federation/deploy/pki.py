@@ -31,9 +31,12 @@ class Pair(NamedTuple):
     public: bytes
 
 
-def authority(name: str) -> Pair:
-    """A certificate authority of our own: its key signs the server's certificate and nothing else."""
-    key = ec.generate_private_key(ec.SECP384R1())
+def authority(name: str, private: bytes | None = None) -> Pair:
+    """A certificate authority of our own: its key signs the server's certificate and nothing else.
+
+    Here and below, `private` is a key that is there already, because whoever made it was stopped before its other half.
+    """
+    key = _key(private) if private else ec.generate_private_key(ec.SECP384R1())
     subject = _name(name)
     made = (
         _certificate(subject, subject, key.public_key(), days=365 * AUTHORITY_YEARS)
@@ -45,13 +48,12 @@ def authority(name: str) -> Pair:
     return Pair(_private_pem(key), made.public_bytes(_PEM))
 
 
-def server(signer: Pair, host: str) -> Pair:
+def server(signer: Pair, host: str, private: bytes | None = None) -> Pair:
     """The server's key and certificate, good for `host` and for this machine's own loopback."""
-    issuer_key = serialization.load_pem_private_key(signer.private, None)
-    issuer = x509.load_pem_x509_certificate(signer.public)
-    if not isinstance(issuer_key, ec.EllipticCurvePrivateKey) or issuer.public_key() != issuer_key.public_key():
+    issuer_key, issuer = _key(signer.private), x509.load_pem_x509_certificate(signer.public)
+    if issuer.public_key() != issuer_key.public_key():
         raise InputError("ca.key: does not belong to ca.pem; put back the pair that init wrote")
-    key = ec.generate_private_key(ec.SECP256R1())
+    key = _key(private) if private else ec.generate_private_key(ec.SECP256R1())
     names = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
     names += [name for name in [_general(host)] if name not in names]
     made = (
@@ -67,16 +69,16 @@ def server(signer: Pair, host: str) -> Pair:
     return Pair(_private_pem(key), made.public_bytes(_PEM))
 
 
-def site(name: str) -> Pair:
+def site(name: str, private: bytes | None = None) -> Pair:
     """A site's ECDSA key (P-384) in OpenSSH's format: what Flower's node authentication reads.
 
     >>> site("north").public.split()[0], site("north").public.split()[2]
     (b'ecdsa-sha2-nistp384', b'north')
     """
-    key = ec.generate_private_key(ec.SECP384R1())
-    private = key.private_bytes(_PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption())
+    key = _key(private) if private else ec.generate_private_key(ec.SECP384R1())
+    kept = private or key.private_bytes(_PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption())
     public = key.public_key().public_bytes(_SSH, serialization.PublicFormat.OpenSSH)
-    return Pair(private, public + b" " + name.encode() + b"\n")
+    return Pair(kept, public + b" " + name.encode() + b"\n")
 
 
 def secret() -> bytes:
@@ -109,6 +111,18 @@ def covers(certificate: bytes, host: str) -> bool:
     """Whether a server certificate is good for this host."""
     held = x509.load_pem_x509_certificate(certificate).extensions.get_extension_for_class(x509.SubjectAlternativeName)
     return _general(host) in list(held.value)
+
+
+def _key(private: bytes) -> ec.EllipticCurvePrivateKey:
+    ssh = private.startswith(b"-----BEGIN OPENSSH")
+    try:
+        load = serialization.load_ssh_private_key if ssh else serialization.load_pem_private_key
+        key = load(private, None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        key = None
+    if not isinstance(key, ec.EllipticCurvePrivateKey):
+        raise InputError("a key file holds no ECDSA key, or only part of one: move it away and try again")
+    return key
 
 
 def _private_pem(key: ec.EllipticCurvePrivateKey) -> bytes:

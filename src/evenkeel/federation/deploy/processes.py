@@ -17,6 +17,7 @@ from evenkeel.federation.deploy.commands import Command
 RUNNING = "running.json"
 _PATIENCE = 10.0  # seconds between asking a process to end and ending it
 _SHORTEST, _LONGEST = 1.0, 30.0  # seconds before a process that ended is started again
+_HOPELESS = 5  # ends in a row, each soon after its start
 
 
 @dataclass(slots=True)
@@ -30,6 +31,7 @@ class Child:
     process: subprocess.Popen[bytes]
     pause: float = _SHORTEST
     again: float | None = None
+    early: int = 0
     begun: float = field(default_factory=time.monotonic)
 
 
@@ -62,7 +64,10 @@ class Family:
             if child.process.poll() is None:
                 continue
             if child.again is None:
-                child.pause = _SHORTEST if now - child.begun > 2 * _LONGEST else min(2 * child.pause, _LONGEST)
+                lived = now - child.begun > 2 * _LONGEST
+                child.early, child.pause = (
+                    (0, _SHORTEST) if lived else (child.early + 1, min(2 * child.pause, _LONGEST))
+                )
                 child.again = now + child.pause
                 said.append(f"{child.name} ended ({_how(child.process.returncode)}); starting it again")
             elif now >= child.again:
@@ -71,6 +76,12 @@ class Family:
                 child.again, child.begun = None, now
                 self._write()
         return said
+
+    def demand_hope(self) -> None:
+        """What ends again and again right after its start will not come up by itself."""
+        for child in self.children:
+            if child.early >= _HOPELESS:
+                raise RunFailedError(f"{child.name} ended {child.early} times in a row: {last_line(child.log)}")
 
     def demand_alive(self) -> None:
         """Whatever has ended while it should have started is an error, told by its own last line."""

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import os
+import warnings
 import zipfile
 from collections.abc import Mapping
 from importlib.resources import files
@@ -86,7 +87,9 @@ def bundle(app: Path) -> bytes:
     if not (app / "pyproject.toml").is_file():
         raise InputError(f"{app}: holds no app (there is no pyproject.toml); `evenkeel federate new DIR` writes one")
     try:
-        bundled: bytes = build_fab_from_disk(app)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "GitWildMatchPattern", DeprecationWarning)  # Flower's, about its pathspec
+            bundled: bytes = build_fab_from_disk(app)
     except (ValueError, OSError) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"{app}: cannot be bundled: {reason}") from None
