@@ -30,6 +30,7 @@ class Roster:
     _there: Mapping[int, str] = field(default_factory=dict)
     _order: dict[int, int] = field(default_factory=dict)  # node -> when it was first seen
     _tries: dict[int, int] = field(default_factory=dict)
+    _sent: dict[str, float] = field(default_factory=dict)  # letter -> when
     _looked: float = -_EVERY
 
     def node(self, client: int) -> int | None:
@@ -47,7 +48,10 @@ class Roster:
             return
         self._looked = now
         self._there = post.nodes()
-        self.letters = {letter: node for letter, node in self.letters.items() if node in self._there}
+        young = {letter for letter, when in self._sent.items() if now - when < policy.patience}
+        self.letters = {
+            letter: node for letter, node in self.letters.items() if node in self._there and letter in young
+        }
         self._tries = {node: tries for node, tries in self._tries.items() if node in self._there}
         self._of = {node: name for node, name in self._of.items() if name or node in self._there}
         asked = set(self.letters.values())
@@ -55,15 +59,15 @@ class Roster:
             self._order.setdefault(node, len(self._order))
             if node in self._of or node in asked or self._tries.get(node, 0) > policy.retries:
                 continue
-            self._tries[node] = self._tries.get(node, 0) + 1
             nonce = secrets.token_hex(8)
             letter = post.send(node, Envelope(kind="describe", facts={"nonce": nonce}), policy.patience)
-            self.letters[letter], self._nonces[letter] = node, nonce
+            self.letters[letter], self._nonces[letter], self._sent[letter] = node, nonce, now
 
     def hear(self, letter: str, found: "Envelope | Fault", journal: Journal) -> None:
         """A node's description; after a fault it is asked again when it is looked at next."""
         node, nonce = self.letters.pop(letter), self._nonces.pop(letter, "")
         if not isinstance(found, Envelope):
+            self._tries[node] = self._tries.get(node, 0) + 1
             journal.warn("fault", f"node {node} does not describe itself: {found.why}", node=node)
             return
         try:

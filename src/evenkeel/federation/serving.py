@@ -45,8 +45,20 @@ class Told:
         self.journal.write("end", outcome=outcome)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Time:
+    """Seconds, and how to let some pass."""
+
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+
+
 def serve(
-    post: Post, settings: Mapping[str, Any], make: MakeTask | None = None, tell: Callable[[str], None] = print
+    post: Post,
+    settings: Mapping[str, Any],
+    make: MakeTask | None = None,
+    tell: Callable[[str], None] = print,
+    time_: Time = Time(),
 ) -> Run:
     """Run the spec of these settings over the sites that the post reaches; a folder that holds the run resumes it."""
     spec, folder = read_spec(settings), _folder(settings)
@@ -54,9 +66,8 @@ def serve(
     names = tuple(name.strip() for name in str(settings.get("sites", "")).split(",") if name.strip())
     roster = Roster(names=names)
     known = _known(folder)
-    _gather(
-        post, roster, policy, journal, _Start(names or tuple(known), int(settings.get("n", 0)), _wait(settings), known)
-    )
+    start = _Start(names or tuple(known), int(settings.get("n", 0)), _wait(settings), known)
+    _gather(post, roster, policy, journal, start, time_)
     journal.write("sites", sites=[dict(roster.sites[name]) for name in roster.names])
     federation = roster.federation(_origin(spec, roster))
     task = _task(make, spec, federation)
@@ -68,6 +79,8 @@ def serve(
         run=hashlib.sha256(f"{spec.digest()}{folder}".encode()).hexdigest()[:16],
         shape=tuple(federation.x.shape[1:]),
         classes=federation.classes,
+        clock=time_.clock,
+        sleep=time_.sleep,
     )
     watcher = Told(journal)
     inner = bounded(spec, transport, watcher.warn)
@@ -128,16 +141,18 @@ class _Start:
         return there >= set(self.names) if self.names else 0 < self.n <= len(there)
 
 
-def _gather(post: Post, roster: Roster, policy: Policy, journal: Journal, start: _Start) -> None:
+def _gather(  # noqa: PLR0917
+    post: Post, roster: Roster, policy: Policy, journal: Journal, start: _Start, time_: Time
+) -> None:
     """Wait for the sites. A run that goes on may do without one that it knows; a new run may not."""
     if not start.names and start.n < 1:
         raise InputError("run config: neither sites nor n is given: say whom to wait for")
-    end = time.monotonic() + start.wait
-    while not start.complete(roster.present()) and time.monotonic() < end:
-        roster.refresh(post, time.monotonic(), policy)
+    end = time_.clock() + start.wait
+    while not start.complete(roster.present()) and time_.clock() < end:
+        roster.refresh(post, time_.clock(), policy)
         for letter, found in post.fetch(list(roster.letters)):
             roster.hear(letter, found, journal)
-        time.sleep(policy.poll)
+        time_.sleep(policy.poll)
     there = roster.present()
     missing = [name for name in start.names if name not in there and name not in start.known]
     if missing or (not start.names and len(there) < start.n):

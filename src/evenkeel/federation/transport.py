@@ -6,7 +6,7 @@ Only a secure sum, which this is not, would hide them.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,6 +63,8 @@ class FederatedTransport:
     run: str
     shape: tuple[int, ...]
     classes: int
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
     _fuse: Mapping[str, Any] | None = None
     _ahead: Ahead | None = None
     _last: tuple[Key, Any] | None = None
@@ -106,13 +108,20 @@ class FederatedTransport:
         return replies
 
     def _exchange(self, ask: Ask, key: Key, who: Asked, fuse: Mapping[str, Any] | None) -> Heard:
-        begun, heard = time.monotonic(), Heard()
+        begun, heard = self.clock(), Heard()
         self._drop_ahead()
-        exchange = Exchange(post=self.post, roster=self.roster, policy=self.policy, journal=self.journal)
+        exchange = Exchange(
+            post=self.post,
+            roster=self.roster,
+            policy=self.policy,
+            journal=self.journal,
+            clock=self.clock,
+            sleep=self.sleep,
+        )
         exchange.run(who.ids.tolist(), self._questions(ask, key, who, fuse), heard.take)
         there = [self.roster.names[i] for i in sorted(heard.scalars)]
         facts = {"round": key.round, "phase": ask.phase + ("+gradient" if fuse is not None else "")}
-        cost = {"seconds": round(time.monotonic() - begun, 3), "down": exchange.tally.down, "up": exchange.tally.up}
+        cost = {"seconds": round(self.clock() - begun, 3), "down": exchange.tally.down, "up": exchange.tally.up}
         asked_ = len(who.ids)
         self.journal.write(
             "exchange", **facts, **cost, messages=exchange.tally.messages, asked=asked_, answered=len(there)
