@@ -31,11 +31,18 @@ def _fig4(asked: Asked) -> Figure:
     return fig4(asked)
 
 
+def _theory(asked: Asked) -> Figure:
+    from evenkeel.paper.theory import theory
+
+    return theory(quick=asked.quick)
+
+
 _RUNS = frozenset({"dataset", "split", "local", "tuned", "trials", "seeds", "quick"})
 
 EXPERIMENTS: Mapping[str, Experiment] = {
     "table1": Experiment(_table1, _RUNS, whole=({"dataset": "mnist"}, {"dataset": "cifar10", "local": "steps"})),
     "fig4": Experiment(_fig4, _RUNS),
+    "theory": Experiment(_theory, frozenset({"quick"})),
 }
 
 __all__ = ["EXPERIMENTS", "FIGURES", "Asked", "Claim", "Experiment", "Figure", "Table", "number", "stem", "verdict"]
