@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench docs dist licences clean
+.PHONY: help run test fuzz check bench docs dist licences clean
 
 help: ## list these commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -23,6 +23,9 @@ run: $(STAMP) ## train FedAvg, Scaff-PD and Scaff-PD-IA on digits over 100 clien
 
 test: $(STAMP) ## run the tests
 	$(BIN)/python -m pytest
+
+fuzz: $(STAMP) ## 120,000 mutated tables through the audit's readers
+	EVENKEEL_FUZZ=120000 $(BIN)/python -m pytest tests/data/test_table.py -k mutated
 
 check: $(STAMP) ## format, lint, types, layers, doctests
 	$(BIN)/ruff format --check .
