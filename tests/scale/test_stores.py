@@ -81,7 +81,7 @@ def test_a_round_of_a_store_larger_than_memory_reads_the_asked_rows_alone(tmp_pa
     data, task = open_store(tmp_path), task_of("linear", (width,), 2)
     engine, alg = Engine(task, data, workers=1), algorithm("scaff-pd-ia", np.ones(clients), cohort=50)
     before = resident()
-    states, infos = run(alg, engine, task.init(0), 2)
+    _, infos = run(alg, engine, task.init(0), 2)
     assert len(infos[-1]["who"]) in (49, 50)
     assert infos[-1]["unheard"] == clients - len(infos[0]["who"]) - len(infos[1]["who"])
     assert resident() - before < 2**30  # λ, losses, offsets of 2²⁰ clients are 8 MiB each

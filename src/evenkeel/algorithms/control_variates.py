@@ -43,11 +43,12 @@ class Scaffold2020:
         """One exchange; clients that do not answer keep their c_i."""
         n = len(state.c_i)
         who = sampled(key, n, self.cohort)
-        own = state.c_i if who is None else state.c_i[torch.from_numpy(who)]
+        place = state.c_i.device
+        own = state.c_i if who is None else state.c_i[torch.from_numpy(who).to(place)]
         shared = {"theta": state.theta, "c": state.c}
         moved = yield Ask("local", shared, {"c_i": own}, who=who, config=self.work.local(self.eta, divisor=0))
 
-        delta, at = moved["delta"], torch.from_numpy(moved.who)  # Δ = (x − y)/(Jη)
+        delta, at = moved["delta"], torch.from_numpy(moved.who).to(place)  # Δ = (x − y)/(Jη)
         change = delta - state.c  # c_i⁺ − c_i
         c_i = state.c_i.clone()
         c_i[at] += change

@@ -79,8 +79,17 @@ def asked(ask: Ask, key: Key, n: int, attendance: Attendance | None) -> Asked:
             f"attendance in {ask.phase!r}: named clients that were not asked; return some of the ids given"
         )
     weights = None if ask.weights is None else np.asarray(ask.weights, dtype=np.float64)[at]
-    each = {name: value if len(at) == len(ids) else value[at] for name, value in ask.each.items()}
+    each = {name: value if len(at) == len(ids) else rows_at(value, at) for name, value in ask.each.items()}
     return Asked(ids=here, weights=weights, each=each)
+
+
+def rows_at(values: Any, at: Ids) -> Any:  # noqa: ANN401 — an array or a tensor, and the same back
+    """Rows of an array or of a tensor on any device; an index on the host would be copied there unseen.
+
+    >>> rows_at(torch.arange(3) * 10, np.array([2, 0])).tolist()
+    [20, 0]
+    """
+    return values[torch.from_numpy(at).to(values.device)] if isinstance(values, Tensor) else values[at]
 
 
 def demand_finite(ids: Ids, names: Sequence[str], key: Key, **replies: NDArray[np.float64] | Tensor) -> None:

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from evenkeel.engine.asked import Asked, Ids
+from evenkeel.engine.asked import Asked, Ids, rows_at
 
 Scalars = Mapping[str, NDArray[np.float64]]
 Vectors = Mapping[str, Tensor]
@@ -54,7 +54,7 @@ def cut(asked: Asked, sizes: Ids, per_chunk: int, workers: int) -> list[Chunk]:
             at=at,
             ids=asked.ids[at],
             weights=None if weights is None else weights[at],
-            each={name: rows[at] for name, rows in asked.each.items()},
+            each={name: rows_at(rows, at) for name, rows in asked.each.items()},
         )
         for at in np.array_split(order, pieces)
     ]
@@ -69,7 +69,8 @@ def gathered(chunks: Sequence[Chunk], results: Iterable[Results], n: int) -> dic
             scalars.setdefault(name, np.empty(n))[chunk.at] = scalar
         for name, vector in result.vectors.items():
             if chunk.weights is None:
-                vectors.setdefault(name, vector.new_empty(n, vector.shape[1]))[chunk.at] = vector
+                whole = vectors.setdefault(name, vector.new_empty(n, vector.shape[1]))
+                whole.index_copy_(0, torch.from_numpy(chunk.at).to(vector.device), vector)
             else:
                 vectors[name] = vector if name not in vectors else vectors[name] + vector
     return {**scalars, **vectors}

@@ -42,7 +42,7 @@ class Drawn:
     phase: str
     ids: Ids
     dropped: tuple[Dropped, ...]
-    like: Tensor  # its dtype and device are those of the masks
+    task: Task  # its dtype and device are those of the masks
 
     def __iter__(self) -> Iterator[Batch]:
         clients, most, slots = self.places.shape
@@ -52,8 +52,8 @@ class Drawn:
         for j in range(most):
             if self.dropped and j % ahead == 0:
                 some = range(j, min(j + ahead, most))
-                drawn = draw_masks(self.key, self.phase, self.ids, some, slots, self.dropped, self.like.dtype)
-                masks = tuple(m.to(self.like.device) for m in drawn)
+                drawn = draw_masks(self.key, self.phase, self.ids, some, slots, self.dropped, self.task.dtype)
+                masks = tuple(m.to(self.task.device) for m in drawn)
             a = int((self.steps > j).sum())
             yield Batch(self.places[:a, j], self.factor[:a, j], tuple(m[:a, j % ahead] for m in masks))
 
@@ -72,7 +72,7 @@ def drawn(table: Table, chunk: Chunk, key: Key, phase: str, *, dropout: tuple[Dr
         phase=phase,
         ids=numbers,
         dropped=dropout,
-        like=task.fit(torch.empty(0)),
+        task=task,
     )
 
 
