@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test fuzz check bench docs dist licences clean
+.PHONY: help run test fuzz check bench reproduce study docs dist licences clean
 
 help: ## list these commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -22,7 +22,7 @@ run: $(STAMP) ## train FedAvg, Scaff-PD and Scaff-PD-IA on digits over 100 clien
 	@$(BIN)/evenkeel report runs/digits-comparison --out runs/digits-comparison/report.html
 
 test: $(STAMP) ## run the tests
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
 
 fuzz: $(STAMP) ## 120,000 mutated tables through the audit's readers
 	EVENKEEL_FUZZ=120000 $(BIN)/python -m pytest tests/data/test_table.py -k mutated
@@ -36,6 +36,12 @@ check: $(STAMP) ## format, lint, types, layers, doctests
 
 bench: $(STAMP) ## benchmarks, each a ratio measured in one run
 	$(BIN)/python -m pytest benchmarks --benchmark-enable --benchmark-columns=median,iqr,rounds -s
+
+reproduce: $(STAMP) ## reproduce every figure and table of the paper into runs/paper; a stop loses nothing
+	$(BIN)/evenkeel reproduce all --out runs/paper
+
+study: $(STAMP) ## which protocol explains the paper's Table 1: run the variants, write the table into the docs
+	$(BIN)/python scripts/protocol_study.py --out runs/paper
 
 docs: $(STAMP) ## build the handbook into site/, with warnings as errors and every internal link checked
 	@$(BIN)/python -m pip install -q -c constraints.txt -e '.[docs]'
