@@ -29,7 +29,7 @@ from evenkeel.data.mapped import dealt, open_store, write
 
 CLIENTS = (100, 1_000, 10_000, 100_000, 1_000_000)
 COHORT, ROWS, INPUTS, HIDDEN, CLASSES = 1_000, 20, 64, 512, 10
-ROUNDS, WARM_UP, PANEL = 14, 2, 1_000
+ROUNDS, WARM_UP, PANEL = 7, 2, 1_000
 MOST_GIB, LEAST_SHARE = 6.0, 0.7
 
 
@@ -136,13 +136,15 @@ def apart(place: Path, *, cold: bool = False) -> dict:
 
 
 def show(found: list[dict]) -> None:
-    """One line a number of clients."""
+    """One line a number of clients, and how busy the machine was."""
+    print(f"load {os.getloadavg()[0]:.2f}")
     print("  clients  cohort  round s  clients s  share   rest s  panel s  peak GiB  folder MiB  store GiB")
     for f in found:
         print(
             f"{f['clients']:9,} {f['cohort']:7,} {f['round_s']:8.3f} {f['clients_s']:10.3f} {f['share']:6.0%}"
             f" {f['rest_s']:8.3f} {f['panel_s']:8.3f} {f['peak_gib']:9.2f} {f['folder_mib']:11.1f}"
-            f" {f['store_gib']:10.2f}"
+            f" {f['store_gib']:10.2f}",
+            flush=True,
         )
 
 
@@ -202,8 +204,10 @@ def main() -> None:
             print(f"store of {clients:,} clients written in {seconds:.1f} s")
     if given.only_write:
         return
-    found = [apart(place, cold=given.cold) for place, _ in places.values()]
-    show(found)
+    found = []
+    for place, _ in places.values():
+        found.append(apart(place, cold=given.cold))
+        show(found[-1:])
     if given.chart:
         chart(found, given.chart)
 

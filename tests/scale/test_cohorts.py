@@ -1,4 +1,4 @@
-"""Scaff-PD-IA that asks a cohort a round: it approaches the solution of full participation, and nobody waits for long."""
+"""Scaff-PD-IA that asks a cohort a round: it approaches the solution of all clients, and nobody waits for long."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,6 @@
 """The engine on another device: nothing near is mixed with what is far, and only what must cross does, once.
 
-The far device is a fake (`far.py`): it shows where numbers cross, and cannot show speed. Tests that need CUDA skip here.
+The far device is a fake (`far.py`): it shows where numbers cross, and cannot show speed. Tests of CUDA skip here.
 """
 
 from dataclasses import replace
