@@ -13,7 +13,7 @@ import torch
 from evenkeel.data.shards import Federation
 from evenkeel.errors import NobodyAnsweredError, RunFailedError
 from evenkeel.protocol import Algorithm, Ask, Key, Replies, State, Transport, drive
-from evenkeel.runs import checkpoint, measure, store, tables
+from evenkeel.runs import checkpoint, measure, mixture, store, tables
 from evenkeel.runs.observers import Observer
 from evenkeel.runs.spec import Spec
 
@@ -78,6 +78,7 @@ class Keeper:
         if self.saved != progress.round:
             checkpoint.keep(folder, checkpoint.Checkpoint(round=progress.round, state=state, tables=held, facts=facts))
             self.saved = progress.round
+        mixture.keep(folder, federation)
         for name, content in held.items():
             store.write(folder / name, content, durable=durable)
         self._last = time.perf_counter()
