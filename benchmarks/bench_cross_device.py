@@ -56,21 +56,42 @@ def store(folder: Path, clients: int) -> tuple[Path, float]:
 
 @dataclass
 class Timed:
-    """A transport, and the seconds spent in it by phase."""
+    """A transport, and the wall and processor seconds spent in it by phase."""
 
     inner: object
     spent: dict = field(default_factory=dict)
+    cpu: dict = field(default_factory=dict)
 
     @property
     def n(self):
         return self.inner.n
 
     def answer(self, ask, key):
-        begun = time.perf_counter()
+        begun, used = time.perf_counter(), time.process_time()
         try:
             return self.inner.answer(ask, key)
         finally:
             self.spent.setdefault(ask.phase, []).append(time.perf_counter() - begun)
+            self.cpu.setdefault(ask.phase, []).append(time.process_time() - used)
+
+
+class Clock:
+    """An observer that notes wall and processor seconds when each round is complete; what follows is the next one's."""
+
+    def __init__(self):
+        self.wall, self.cpu = [], []
+
+    def begin(self, spec, first): ...
+    def warn(self, line): ...
+    def end(self, outcome): ...
+
+    def round(self, row):
+        self.wall.append(time.perf_counter())
+        self.cpu.append(time.process_time())
+
+    def middle(self, which):
+        """The median from one complete round to the next, checkpoints included; the last row has no round."""
+        return float(np.median(np.diff(which)[WARM_UP - 1 : ROUNDS - 1]))
 
 
 def spec_of(clients: int, place: Path):
@@ -97,24 +118,30 @@ def measure(place: Path) -> dict:
     federation = open_store(place)
     spec = spec_of(federation.n, place)
     task = parts.task_of(spec, federation)
-    engine = Timed(parts.transport_of(spec, task, federation))
+    engine, clock = Timed(parts.transport_of(spec, task, federation)), Clock()
     with tempfile.TemporaryDirectory() as folder:
         begun = time.perf_counter()
-        run = execute(spec, Path(folder) / "run", federation=federation, task=task, transport=engine)
+        run = execute(spec, Path(folder) / "run", federation=federation, task=task, transport=engine, observer=clock)
         wall = time.perf_counter() - begun
         rounds = run.rounds[WARM_UP:ROUNDS]
         disk = sum(f.stat().st_size for f in run.folder.rglob("*") if f.is_file())
         stale = int(run.rounds["stale_max"][ROUNDS - 1] or 0)
-    arithmetic = sum(float(np.median(engine.spent[p][WARM_UP:])) for p in ("probe", "gradient", "local"))
     seconds = float(rounds["seconds"].median())
+    clients, cpu = (
+        sum(float(np.median(held[p][WARM_UP:])) for p in ("probe", "gradient", "local"))
+        for held in (engine.spent, engine.cpu)
+    )
     return {
         "clients": federation.n,
         "cohort": min(COHORT, federation.n),
         "d": task.d,
         "round_s": seconds,
-        "clients_s": arithmetic,
-        "share": arithmetic / seconds,
-        "rest_s": seconds - arithmetic,
+        "clients_s": clients,
+        "share": clients / seconds,
+        "rest_s": seconds - clients,
+        "cpu_s": clock.middle(clock.cpu),
+        "cpu_share": cpu / clock.middle(clock.cpu),
+        "whole_s": clock.middle(clock.wall),
         "wall_s": wall,
         "panel_s": float(np.median(engine.spent["score"])),
         "peak_gib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
@@ -137,15 +164,12 @@ def apart(place: Path, *, cold: bool = False) -> dict:
 
 def show(found: list[dict]) -> None:
     """One line a number of clients, and how busy the machine was."""
-    print(f"load {os.getloadavg()[0]:.2f}")
-    print("  clients  cohort  round s  clients s  share   rest s  panel s  peak GiB  folder MiB  store GiB")
-    for f in found:
-        print(
-            f"{f['clients']:9,} {f['cohort']:7,} {f['round_s']:8.3f} {f['clients_s']:10.3f} {f['share']:6.0%}"
-            f" {f['rest_s']:8.3f} {f['panel_s']:8.3f} {f['peak_gib']:9.2f} {f['folder_mib']:11.1f}"
-            f" {f['store_gib']:10.2f}",
-            flush=True,
-        )
+    columns = {"clients": 9, "cohort": 8, "round_s": 9, "clients_s": 10, "share": 7, "rest_s": 8, "cpu_s": 8}
+    columns |= {"cpu_share": 10, "panel_s": 9, "peak_gib": 9, "folder_mib": 11, "store_gib": 10}
+    print(f"load {os.getloadavg()[0]:.2f}\n" + "".join(f"{name:>{width}}" for name, width in columns.items()))
+    for row in found:
+        cells = (f"{row[c]:,}" if isinstance(row[c], int) else f"{row[c]:.3f}" for c in columns)
+        print("".join(f"{cell:>{w}}" for cell, w in zip(cells, columns.values(), strict=True)), flush=True)
 
 
 def chart(found: list[dict], folder: Path) -> None:

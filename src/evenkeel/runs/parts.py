@@ -56,9 +56,9 @@ def federation_of(spec: Spec) -> Federation:
         raise InputError('data.source = "given": a program handed these rows in; continue the run from that program')
     full, seed = spec.resolved(), spec.seed if spec.partition.seed is None else spec.partition.seed
     with _about(spec, "data"):
-        rows = load(spec.data.source, **full.data.options)
         if spec.data.source in STORES:
             return STORES[spec.data.source](**full.data.options)
+        rows = load(spec.data.source, **full.data.options)
     with _about(spec, "partition"):
         return deal(
             rows,
@@ -151,6 +151,15 @@ def _schedule(spec: Spec, constant: Schedule) -> Schedule:
     return constant
 
 
+def attendance_of(spec: Spec, federation: Federation) -> Attendance | None:
+    """Who is there in training: by chance, by a trace, or both; None is everyone."""
+    there: list[Attendance] = [Absent(spec.clients.absent)] if spec.clients.absent else []
+    if spec.clients.trace is not None:
+        with _about(spec, "clients"):
+            there.append(read_trace(spec.clients.trace, federation.names))
+    return Missing(All(tuple(there))) if there else None
+
+
 def transport_of(
     spec: Spec, task: Task, federation: Federation, workers: int | None = None, beside: Transport | None = None
 ) -> Transport:
@@ -158,7 +167,7 @@ def transport_of(
 
     On a cluster the workers of the transport `beside` are used, where there is one.
     """
-    attendance = Missing(Absent(spec.clients.absent)) if spec.clients.absent else None
+    attendance = attendance_of(spec, federation)
     if spec.engine.transport == "loop":
         return bounded(spec, Loop(task, federation, attendance))
     if spec.engine.transport == nodes.RAY:
