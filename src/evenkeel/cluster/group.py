@@ -56,9 +56,12 @@ class Group:
             rule = "each needs one; add nodes, or give fewer (which changes last digits)"
             raise RunFailedError(f"{len(held)} workers on {there} cores: {rule}")
         group = cls(ray=ray, actors=[actor.remote() for _ in held], begins=held)
-        waiting = [group._begin(k) for k in range(len(held))]
-        for k, one in enumerate(waiting):
-            group._begun(k, one)
+        try:
+            for k, waiting in enumerate([group._begin(k) for k in range(len(held))]):
+                group._begun(k, waiting)
+        except BaseException:
+            group.end()
+            raise
         return group
 
     def at(self, theta: Tensor) -> None:
@@ -130,20 +133,20 @@ class Group:
         return self.actors[k].ready.remote(), self.actors[k].begin.remote(*self.begins[k])
 
     def _begun(self, k: int, waiting: tuple[Any, Any]) -> None:
-        """Until worker k has its place and its rows."""
-        for _ in range(_IN_A_ROW):
+        """Until worker k has its place and its rows; for a moment Ray may not know yet that it was lost."""
+        ends, lost = time.monotonic() + _PATIENCE, 0
+        while lost < _IN_A_ROW and time.monotonic() < ends:
             try:
                 placed = self._got(waiting[0], _PATIENCE) is not None
             except self.ray.exceptions.GetTimeoutError:
-                rule = f"found no free core in {_PATIENCE:.0f} s"
-                raise RunFailedError(
-                    f"worker {k} {rule}; the last good state is kept: free one or add a node, then resume"
-                ) from None
+                break
             if placed and self._got(waiting[1]):
                 return
+            lost += placed
             time.sleep(_PAUSE)
             waiting = self._begin(k)
-        raise RunFailedError(f"worker {k} was lost {_IN_A_ROW} times as it began (often: not enough memory)")
+        why = f"was lost {lost} times as it began" if lost == _IN_A_ROW else f"found no free core in {_PATIENCE:.0f} s"
+        raise RunFailedError(f"worker {k} {why}; the last good state is kept: give it memory, or a node, then resume")
 
     def end(self) -> None:
         """End all workers."""

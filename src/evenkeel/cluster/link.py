@@ -77,6 +77,8 @@ def cores(address: str | None) -> int:
 
 def _connect(ray: ModuleType, address: str | None, workers: int, store: int) -> None:
     quiet = {"log_to_driver": False, "logging_level": logging.CRITICAL}
+    # Ray tells of a lost worker on standard output, whatever it is told; there may be JSON, and we say it ourselves
+    ray._private.worker._worker_logs_enabled = False
     if address is not None:
         try:
             ray.init(address=address, **quiet)
