@@ -60,7 +60,7 @@ def series(name, n, rounds, seed=0, nasty=()):
         "table": table,
         "state": f"finished, {rounds} rounds",
         "rounds": table_of_rounds,
-        "weights": Weights(round=r, client=client, lam=lam),
+        "weights": Weights(round=r, client=client, lam=lam, n=n),
         "mix": Mix(client=client, classes=tuple("0123456789"), counts=draw.integers(0, 30, (n, 10))),
         "facts": {"algorithm": name, "data": "made up"},
         "spec": f'name = "{name}"\n',

@@ -1,7 +1,5 @@
 """The page as a reader meets it: in Chromium, from a file, with mouse, keyboard, search and switches."""
 
-import time
-
 import pytest
 
 from evenkeel.report import page
@@ -143,39 +141,55 @@ def test_nothing_is_wider_than_a_phone(opened, html):
     assert seen.page.evaluate("document.documentElement.scrollWidth") <= 375
 
 
+TIMED = """async () => {
+    const begun = performance.now();
+    %s;
+    await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)));
+    return performance.now() - begun;
+}"""
+ACTS = {
+    "theme": "document.getElementById('theme').click()",
+    "hide": "document.querySelector('[name=shown]').click()",
+    "find": "document.getElementById('find').value = '09999'; "
+    "document.getElementById('find').dispatchEvent(new Event('input', { bubbles: true }))",
+    "single": "document.getElementById('single').value = 'run 1'; "
+    "document.getElementById('single').dispatchEvent(new Event('change', { bubbles: true }))",
+    "data": "document.querySelector('[data-table=losses] summary').click()",
+}
+
+
+def took(opened, act):
+    """Milliseconds from an act to the frame that shows it, the middle of three."""
+    return sorted(opened.page.evaluate(TIMED % act) for _ in range(3))[1]
+
+
 def test_ten_thousand_clients_stay_usable(opened, record_property):
-    """Times are told as ratios to a page of the same size without any program; they decide nothing."""
+    """Times are told beside those of a page of the same size without any program; they decide nothing."""
     html = page.html(content(n=10_000, rounds=20, draws=0))
-    still = "<!DOCTYPE html><html lang=en><title>still</title><p>text</p><!--" + "x" * len(html) + "-->"
+    words = "<p>Some text, as a page without figures has it, one paragraph after another.</p>"
+    still = f"<!DOCTYPE html><html lang=en><title>still</title>{words * (len(html) // len(words))}"
     paint = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0"
     base = opened(still)
     base.page.wait_for_function(f"{paint} > 0")
+    plain = {"paint": base.page.evaluate(paint), "act": took(base, "document.body.classList.toggle('x')")}
     seen = opened(html)
     seen.page.wait_for_function(f"{paint} > 0")
-    first, plain = seen.page.evaluate(paint), base.page.evaluate(paint)
+    first = seen.page.evaluate(paint)
     seen.drawn()
-    acts = {
-        "theme": lambda: seen.page.click("#theme"),
-        "hide": lambda: seen.page.locator('[name="shown"]').first.press("Space"),
-        "single": lambda: seen.page.select_option("#single", "run 1"),
-        "find": lambda: seen.page.fill("#find", "09999"),
-        "data": lambda: seen.page.locator('[data-table="losses"] summary').click(),
-    }
-    took = {}
-    for name, act in acts.items():
-        begun = time.perf_counter()
-        act()
-        seen.page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)))")
-        took[name] = round((time.perf_counter() - begun) * 1000)
+    acts = {name: round(took(seen, act)) for name, act in ACTS.items()}
     told = {
-        "bytes": len(html),
+        "bytes": len(html.encode()),
         "first paint ms": round(first),
-        "ratio to a still page": round(first / plain, 2),
-        **took,
+        "of a still page": round(plain["paint"]),
+        "ratio": round(first / plain["paint"], 2),
+        "an act on a still page": round(plain["act"]),
+        **acts,
     }
     record_property("10,000 clients", told)
     print(told)
-    seen.page.click("#theme")
+    seen.page.click("#theme")  # as it was: the browser keeps the choice
     assert seen.wrong == []
     assert seen.page.inner_text("#found") == "client 09999"
     assert seen.page.locator('[data-table="losses"] tbody tr').count() == 200
+    assert "run 1" in seen.page.inner_text("#figure-sizes h3")
+    assert not seen.page.locator('[name="shown"]').first.is_checked()

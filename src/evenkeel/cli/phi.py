@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from evenkeel.cli.save import as_json
+from evenkeel.cli.save import as_json, save
 from evenkeel.cli.screen import patience, plain, stderr, stdout
 from evenkeel.errors import InputError
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from evenkeel.sets import AmbiguitySet
     from evenkeel.tasks import Task
 
+CHOICE = "choice.json"  # in RUN-phi: `evenkeel report RUN` draws it
 _FAMILY = ("scaff-pd", "scaff-pd-ia")
 
 
@@ -59,8 +60,10 @@ def phi(
         choice = choose_phi(study.transport, theta, study.A, study.B, lam=lam, ties=ties)
     rows = measure(study.train, study.transport, study.A, study.B, grid=grid, expansion=choice.expansion)
     ended(study.transport)
+    found = as_json(facts(run, choice, rows))
+    save(study.folder / CHOICE, found)
     if json:
-        typer.echo(as_json(facts(run, choice, rows)))
+        typer.echo(found)
         return
     _tell(choice, rows, study.spec)
 
@@ -128,6 +131,7 @@ def with_auto_phi(spec: "Spec", folder: Path, observer: "Observer") -> "Spec":
     study = Study.of(spec, folder.with_name(f"{folder.name}-phi"), observer)
     choice = resolve_auto_phi(study.train, study.transport, study.A, study.B)
     ended(study.transport)
+    save(study.folder / CHOICE, as_json(facts(str(folder), choice, ())))
     return spec.replace("algorithm.phi", choice.phi)
 
 

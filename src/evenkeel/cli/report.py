@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evenkeel.indices import Audit, Comparison
+    from evenkeel.report.content import Content
+    from evenkeel.report.pictures import Form
+    from evenkeel.runs.paired import Seeded
 
 
 def report(
@@ -24,6 +27,10 @@ def report(
     split: Annotated[
         str | None, typer.Option(metavar="NAME", help="The rows to report on: valid or train; the spec's by default.")
     ] = None,
+    figures: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Also write every figure as a file, for papers.")
+    ] = None,
+    form: Annotated[str, typer.Option(metavar="svg|png|pdf", help="What the files of --figures are.")] = "svg",
 ) -> None:
     """Put stored runs on one page: who is worse off, by how much, and how it came to that.
 
@@ -38,15 +45,39 @@ def report(
     where = Path(out) if out else places[0] / "report.html"
     if where.suffix != ".html" or where.is_dir():
         raise InputError(f"--out {where}: must be a page; give a name that ends in .html")
+    kind = _form(form)
     with patience("reading the runs"):
         made = stored.content(places, told, split=split)
     save(where, page.html(made))
     console = stdout()
     console.print(Text(made.headline, style="bold"))
     console.print(Text("Written to ").append(str(where)), soft_wrap=True)
+    if figures is not None:
+        console.print(Text(f"{_draw(made, Path(figures), kind)} figures in {figures}"), soft_wrap=True)
 
 
-def told(result: "Audit | tuple[Audit, ...] | Comparison") -> "tuple[str, Sequence[str]]":
+def _form(name: str) -> "Form":
+    from evenkeel.report.pictures import FORMS
+
+    found = next((form for form in FORMS if form == name), None)
+    if found is None:
+        raise InputError(f"--form {name}: must be one of {', '.join(FORMS)}")
+    return found
+
+
+def _draw(content: "Content", folder: Path, form: "Form") -> int:
+    """Write every figure; how many there are."""
+    from evenkeel.report.pictures import pictures
+
+    count = 0
+    with patience("drawing the figures"):
+        for name, drawn in pictures(content, form):
+            save(folder / f"{name}.{form}", drawn)
+            count += 1
+    return count
+
+
+def told(result: "Audit | tuple[Audit, ...] | Comparison | Seeded") -> "tuple[str, Sequence[str]]":
     """A page's headline and the sentences under it, in the words of the terminal.
 
     >>> from evenkeel.indices import LossTable, audit
@@ -55,12 +86,16 @@ def told(result: "Audit | tuple[Audit, ...] | Comparison") -> "tuple[str, Sequen
     """
     from evenkeel.cli import words
     from evenkeel.data.table import shown
-    from evenkeel.indices import Audit
+    from evenkeel.indices import Audit, Comparison
 
     if isinstance(result, Audit):
         return words.headline(result), []
     if isinstance(result, tuple):
         return words.among(result), []
+    if not isinstance(result, Comparison):
+        from evenkeel.cli import compare
+
+        return compare.headline(result), [compare.against(result, run) for run in result.others[:9]]
     first = result.audits[result.baseline]
     says = [words.against(result, run) for run in list(result.differences)[:9]]
     return f"«{shown(result.baseline)}»: {words.headline(first)}", says

@@ -36,7 +36,7 @@ def target(where: str, name: str, *, page: bool = False) -> Path:
     return file
 
 
-def save(file: Path, text: str) -> None:
+def save(file: Path, content: str | bytes) -> None:
     """Write the file whole: into a neighbour first, which then takes its place in one step."""
     from evenkeel.data.table import shown
 
@@ -44,8 +44,8 @@ def save(file: Path, text: str) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with neighbour.open("x", encoding="utf-8", newline="\n") as part:
-                part.write(text + "\n")
+            with neighbour.open("xb") as part:
+                part.write(content if isinstance(content, bytes) else f"{content}\n".encode())
                 part.flush()
                 os.fsync(part.fileno())
             neighbour.replace(file)

@@ -25,11 +25,12 @@ class Mix:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Weights:
-    """The dual weights λ of every client after each stored round (rounds × clients)."""
+    """The dual weights λ of these clients after each stored round (rounds × clients); all n of a run, or a panel."""
 
     round: NDArray[np.int64]
     client: tuple[str, ...]
     lam: NDArray[np.float64]
+    n: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

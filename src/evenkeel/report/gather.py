@@ -26,7 +26,7 @@ def tables(content: Content) -> Tables:
         "clients": [_clients(one) for one in s],
         "lorenz": [_lorenz(one) for one in s],
         "intervals": [_intervals(one) for one in s if one.audit.intervals],
-        "rounds": [_rounds(one.name, one.table.n, one.rounds) for one in s if one.rounds is not None],
+        "rounds": [_rounds(one.name, _n(one), one.rounds) for one in s if one.rounds is not None],
         "weights": [_weights(one.name, one.weights) for one in s if one.weights is not None],
         "mix": [_mix(one.name, one.mix) for one in s if one.mix is not None],
         "sizes": [_sizes(one.name, one.table, one.table.size) for one in s if one.table.size is not None],
@@ -116,6 +116,11 @@ def _rounds(run: str, n: int, rounds: pl.DataFrame) -> Block:
     return Block(columns={"round": keep["round"].to_list(), **columns}, fixed={"run": run})
 
 
+def _n(s: Series) -> int:
+    """Among how many clients the weights are shared out: those without rows in the split, too."""
+    return s.table.n if s.weights is None else s.weights.n
+
+
 def _weights(run: str, w: Weights) -> Block:
     """The clients with the smallest and the largest last weights, where there are too many for all of them."""
     order = np.argsort(w.lam[-1], kind="stable")
@@ -127,7 +132,7 @@ def _weights(run: str, w: Weights) -> Block:
     return Block(
         over=axes,
         columns={"lam": w.lam[when][:, order].ravel()},
-        fixed={"run": run, "n": len(w.client), "end": int(w.round[-1])},
+        fixed={"run": run, "n": w.n, "end": int(w.round[-1])},
     )
 
 

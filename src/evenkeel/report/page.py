@@ -7,6 +7,8 @@ policy names may run, so a client's name is text whatever it holds; Jinja escape
 import base64
 import hashlib
 import json
+import re
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -17,7 +19,7 @@ from evenkeel.errors import InputError
 from evenkeel.report import gather, indexed, sections
 from evenkeel.report.blocks import encode
 from evenkeel.report.charts.look import CONFIG, MOST_SERIES, PALETTE
-from evenkeel.report.content import Content, Waiting
+from evenkeel.report.content import Content, Series, Waiting
 from evenkeel.report.writing import digits
 
 _ESCAPED = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
@@ -54,16 +56,33 @@ def parts(content: Content | Waiting) -> dict[str, Any]:
         "content": content,
         "template": "inside.html.j2",
         "about": sections.about(content.series),
+        "measured": _over_seeds(sections.about(content.series), () if content.seeded is None else content.seeded.seeds),
         "sections": sections.sections(content, tables),
         "key": indexed.grid(content, indexed.KEY),
         "all": indexed.grid(content, indexed.measured(audits)),
         "told": [indexed.told(name, first.audit) for name in indexed.measured(audits)],
         "worst_off": [(shown(name, most=300), digits(loss)) for name, loss in first.audit.worst_off],
         "colours": {s.name: PALETTE[i % len(PALETTE)] for i, s in enumerate(content.series)},
-        "single": next((s.name for s in content.series if s.weights is not None), first.name),
+        "single": _telling(content.series).name,
         "most": MOST_SERIES,
         "version": evenkeel.__version__,
     }
+
+
+def _over_seeds(about: str, seeds: Sequence[int]) -> str:
+    """What the table rests on: all its seeds, where the origin of the rows names the first.
+
+    >>> _over_seeds("Population: digits; seed 0. Split: valid.", (0, 1)), _over_seeds("digits; seed 0", ())
+    ('Population: digits; seeds 0, 1. Split: valid.', 'digits; seed 0')
+    """
+    return re.sub(r"; seed \d+", f"; seeds {', '.join(map(str, seeds))}", about) if seeds else about
+
+
+def _telling(series: Sequence[Series]) -> Series:
+    """The run whose weights tell the most: one with negative weights, else with any, else the first."""
+    weighted = [s for s in series[:MOST_SERIES] if s.weights is not None]
+    negative = [s for s in weighted if s.weights is not None and s.weights.lam.min() < 0]
+    return [*negative, *weighted, *series][0]
 
 
 def payload(content: Content | Waiting) -> dict[str, Any]:

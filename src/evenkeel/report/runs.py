@@ -16,21 +16,23 @@ from evenkeel.report.content import Content, Series
 from evenkeel.runs import Run
 from evenkeel.runs.paired import Seeded
 
-CHOICE = "phi.json"  # what `evenkeel phi RUN --json` prints
+CHOICE = "choice.json"  # what `evenkeel phi RUN` found, in the folder RUN-phi beside the run
+COMPARED = "compare.json"  # what `evenkeel compare` leaves with its runs
 
 Told = tuple[str, Sequence[str]]
-Tell = Callable[[Audit | Comparison], Told]  # the headline, and the sentences under it
+Tell = Callable[[Audit | Comparison | Seeded], Told]  # the headline, and the sentences under it
 
 
 def content(places: Sequence[Path], tell: Tell, *, split: str | None = None, live: bool = False) -> Content:
     """What `evenkeel report` shows of these folders; the first run is the one that others are compared with."""
     runs = [Run.open(folder) for place in places for folder in stored.folders(place)]
-    families = several.gathered(runs)
+    families = several.led(several.gathered(runs), _baseline(places))
     shown = {name: stored.series(family[0], name, split) for name, family in families.items()}
-    seeds = several.seeded(families)
+    theirs = {family[0].spec.evaluation.split for family in families.values()}
+    seeds = several.seeded(families) if split is None or theirs == {split} else None  # a run's rounds are of its split
     how = next(iter(shown.values())).audit
     result: Audit | Comparison = how if len(shown) == 1 else _compared(shown, how)
-    headline, says = tell(result)
+    headline, says = tell(result if seeds is None else seeds)
     setting, values = several.varied(families)
     phi, curve = _choice(places)
     return Content(
@@ -65,8 +67,8 @@ def _notes(result: Audit | Comparison, families: Mapping[str, Sequence[Run]], se
     if seeds is not None:
         listed = ", ".join(map(str, seeds.seeds))
         notes.append(
-            f"The table holds means over seeds {listed} with Student's t intervals, differences paired over seeds. "
-            f"Sentences and figures are of seed {next(iter(families.values()))[0].spec.seed}."
+            f"Sentences and table: means over seeds {listed} with Student's t intervals, differences paired by seed. "
+            f"Figures: seed {next(iter(families.values()))[0].spec.seed}."
         )
     return tuple(notes)
 
@@ -82,9 +84,25 @@ def _points(shown: Mapping[str, Series], seeds: Seeded | None) -> dict[str, dict
     return found
 
 
+def choices(places: Sequence[Path]) -> list[Path]:
+    """Where a choice of φ may be kept.
+
+    >>> choices([Path("no-such-run")])
+    []
+    """
+    found = [folder.absolute() for place in places for folder in stored.below(place)]
+    return [folder.with_name(f"{folder.name}-phi") / CHOICE for folder in found]
+
+
+def _baseline(places: Sequence[Path]) -> str:
+    """The run that `evenkeel compare` held the others against, where it made the folder."""
+    file = next((place / COMPARED for place in places if (place / COMPARED).exists()), None)
+    return "" if file is None else str(json.loads(file.read_text("utf-8"))["baseline"])
+
+
 def _choice(places: Sequence[Path]) -> tuple[float | None, pl.DataFrame | None]:
     """How φ was chosen, where that is stored beside a run."""
-    file = next((place / CHOICE for place in places if (place / CHOICE).exists()), None)
+    file = next((file for file in choices(places) if file.exists()), None)
     if file is None:
         return None, None
     held = json.loads(file.read_text("utf-8"))

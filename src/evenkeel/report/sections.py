@@ -130,10 +130,19 @@ def _intervals(drawn: Sequence[Series], tables: Tables) -> tuple[Figure, ...]:
     return tuple(
         Figure(
             id=f"sure-{name}", title=titles[name], says=says, about=about(drawn, short=True), table="intervals",
-            spec=clients.intervals(names, name, titles[name].lower() if name != "R" else name),
+            spec=clients.intervals(names, name, _axis(titles[name]) if name != "R" else name),
         )
         for name in SHOWN
     )  # fmt: skip
+
+
+def _axis(title: str) -> str:
+    """A title inside a figure: no capital, but for names.
+
+    >>> _axis("Mean loss"), _axis("Gini coefficient")
+    ('mean loss', 'Gini coefficient')
+    """
+    return title if title.startswith("Gini") else title[0].lower() + title[1:]
 
 
 def _has(tables: Tables, table: str, column: str) -> bool:
@@ -162,11 +171,18 @@ def _rounds(drawn: Sequence[Series], tables: Tables) -> tuple[Figure, ...]:
     ]  # fmt: skip
     if _has(tables, "rounds", "high"):
         says = "From the smallest to the largest n·λ. The dashed line at 1 is averaging; below 0, a weight is negative."
-        spec = rounds.weight_range(names)
+        weighted = [s.name for s in drawn if s.weights is not None] or names
+        spec = rounds.weight_range(names, weighted)
+        told = _training(drawn, " Each client has a weight of its own.")
         found.append(
             Figure(id="range", title="Range of the weights λ", says=says, about=told, table="rounds", spec=spec)
         )
     return tuple(found)
+
+
+def _training(drawn: Sequence[Series], counts: str) -> str:
+    """Whom a figure of the training is about; λ is steered by training losses, whatever split is evaluated."""
+    return about(drawn, short=True).partition(" Split")[0] + " Split: train, whose losses steer λ." + counts
 
 
 def _weights(drawn: Sequence[Series], tables: Tables) -> tuple[Figure, ...]:
@@ -174,11 +190,7 @@ def _weights(drawn: Sequence[Series], tables: Tables) -> tuple[Figure, ...]:
         return ()
     n = max(len(s.weights.client) for s in drawn if s.weights is not None)
     some = f" The {MOST_CLIENTS} clients with the smallest and largest last weights." if n > MOST_CLIENTS else ""
-    who = (
-        about(drawn, short=True).partition(" Split")[0]
-        + " Split: train, whose losses steer λ. Each client has the weight that is shown."
-        + some
-    )
+    who = _training(drawn, " Each client has the weight that is shown." + some)
     return (
         Figure(
             id="weights", title="Weight of every client at the end", single=True, table="weights", about=who,

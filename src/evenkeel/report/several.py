@@ -28,13 +28,26 @@ def gathered(runs: Sequence[Run]) -> dict[str, list[Run]]:
     return named
 
 
+def led(families: Mapping[str, list[Run]], first: str) -> dict[str, list[Run]]:
+    """The families with `first` in front, if it is one of them.
+
+    >>> list(led({"a": [], "b": []}, "b")), list(led({"a": []}, "b"))
+    (['b', 'a'], ['a'])
+    """
+    return ({first: families[first]} if first in families else {}) | dict(families)
+
+
 def seeded(families: Mapping[str, Sequence[Run]]) -> Seeded | None:
     """Means over the seeds that all families share; nothing where there is one seed, or a run is unfinished."""
     seeds = set.intersection(*({run.spec.seed for run in family} for family in families.values()))
     if len(seeds) < 2 or not all(run.finished for family in families.values() for run in family):
         return None
     shared = {name: [run for run in family if run.spec.seed in seeds] for name, family in families.items()}
-    return Seeded(seeds=tuple(sorted(seeds)), values={name: measured(runs) for name, runs in shared.items()})
+    first = next(iter(shared.values()))[0]
+    how = first.spec.evaluation
+    about = {"alpha": how.alpha, "beta": how.beta, "clients": first.losses().n}
+    values = {name: measured(runs) for name, runs in shared.items()}
+    return Seeded(seeds=tuple(sorted(seeds)), values=values, about=about)
 
 
 def varied(families: Mapping[str, Sequence[Run]]) -> tuple[str, dict[str, float]]:

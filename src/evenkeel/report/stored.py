@@ -12,8 +12,8 @@ from evenkeel.indices import audit
 from evenkeel.report.content import Mix, Series, Weights
 from evenkeel.report.writing import digits, percent, size, span
 from evenkeel.runs import Run, store
+from evenkeel.runs.mixture import PARTITION
 
-PARTITION = "partition.parquet"  # client, class, count: as `data.describe(…).table()`
 LEARNED = 0.02  # share of the first mean loss that must be gone
 
 
@@ -24,12 +24,24 @@ def folders(place: Path) -> list[Path]:
     Traceback (most recent call last):
     evenkeel.errors.InputError: no-such-folder: holds no run (there is no spec.toml in it or below); give a run's folder
     """
-    if store.begun(place):
-        return [place]
-    found = sorted(file.parent for file in place.glob(f"**/{store.SPEC}"))
+    found = below(place)
     if not found:
         raise InputError(f"{place}: holds no run (there is no {store.SPEC} in it or below); give a run's folder")
     return found
+
+
+def below(place: Path) -> list[Path]:
+    """The run in a folder, or all runs below it but those that only served to choose φ; none is no fault."""
+    if store.begun(place):
+        return [place]
+    found = sorted(file.parent for file in place.glob(f"**/{store.SPEC}"))
+    return [folder for folder in found if not _helper(folder, place)]
+
+
+def _helper(folder: Path, place: Path) -> bool:
+    """RUN-phi/phi-0.3, beside RUN."""
+    home = folder.parent
+    return home != place and home.name.endswith("-phi") and store.begun(home.with_name(home.name.removesuffix("-phi")))
 
 
 def series(run: Run, name: str, split: str | None = None) -> Series:
@@ -47,7 +59,7 @@ def series(run: Run, name: str, split: str | None = None) -> Series:
         useless=useless(run.rounds, mix),
         state=state(run),
         rounds=rounds,
-        weights=_weights(clients.filter(pl.col("split") == table.split)),
+        weights=_weights(clients.filter(pl.col("split") == table.split), run.rounds, panel=how.clients > 0),
         mix=mix,
         facts=_facts(run),
         spec=(run.folder / store.SPEC).read_text("utf-8"),
@@ -99,14 +111,16 @@ def useless(rounds: pl.DataFrame, mix: Mix | None) -> str:
     return f"Its accuracy is {percent(last['accuracy'])}: always naming the commonest class gives {percent(commonest)}."
 
 
-def _weights(clients: pl.DataFrame) -> Weights | None:
+def _weights(clients: pl.DataFrame, table: pl.DataFrame, *, panel: bool) -> Weights | None:
+    """λ of those scored. Of a panel n is not the number; λ starts uniform, so that 1/λ is."""
     held = clients.filter(pl.col("lam").is_not_null())
     if held.is_empty():
         return None
     rounds = held["round"].unique().sort()
     names = held.filter(pl.col("round") == rounds[-1])["client"].to_list()
+    n = round(1 / float(table["lam_max"].to_numpy()[0])) if panel else len(names)
     lam = held.filter(pl.col("client").is_in(names)).sort("round", maintain_order=True)["lam"].to_numpy()
-    return Weights(round=rounds.to_numpy(), client=tuple(names), lam=lam.reshape(len(rounds), len(names)))
+    return Weights(round=rounds.to_numpy(), client=tuple(names), lam=lam.reshape(len(rounds), len(names)), n=n)
 
 
 def _mix(file: Path) -> Mix | None:
@@ -126,7 +140,8 @@ def _facts(run: Run) -> Mapping[str, str]:
     total = rounds.select(pl.col("seconds", "bytes_up", "bytes_down", "absent").sum()).row(0, named=True)
     asked, skipped = rounds["asked"].sum(), int(rounds["skipped"].sum() or 0)
     sessions = env["sessions"]
-    work = f"{span(total['seconds'])} in {goes(len(sessions))}, {env['threads']} threads, {env['device']}"
+    threads = "one thread" if env["threads"] == 1 else f"{env['threads']} threads"
+    work = f"{span(total['seconds'])} in {goes(len(sessions))}, {threads}, {env['device']}"
     lost = f"{total['absent']:,} of {asked:,} asked did not answer; {skipped:,} rounds skipped"
     return {
         "algorithm": spec.algorithm.name,

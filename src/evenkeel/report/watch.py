@@ -22,9 +22,10 @@ from evenkeel.errors import InputError
 from evenkeel.report import page, runs, stored
 from evenkeel.report.content import Content, Waiting
 from evenkeel.runs import Run, store
+from evenkeel.runs.mixture import PARTITION
 
 HOST = "127.0.0.1"
-_WATCHED = (store.SPEC, store.ENV, store.ROUNDS, store.CLIENTS, store.FINAL, runs.CHOICE)
+_WATCHED = (store.SPEC, store.ENV, store.ROUNDS, store.CLIENTS, store.FINAL, PARTITION)
 
 
 class Latest:
@@ -57,13 +58,12 @@ def stamp(places: Sequence[Path]) -> str:
     True
     """
     found = []
-    for folder in _folders(places):
-        for name in _WATCHED:
-            try:
-                told = (folder / name).stat()
-            except OSError:
-                continue
-            found.append(f"{folder / name} {told.st_mtime_ns} {told.st_size} {told.st_ino}")
+    for file in [*(folder / name for folder in _folders(places) for name in _WATCHED), *runs.choices(places)]:
+        try:
+            told = file.stat()
+        except OSError:
+            continue
+        found.append(f"{file} {told.st_mtime_ns} {told.st_size} {told.st_ino}")
     return hashlib.sha256("\n".join(found).encode()).hexdigest()[:16]
 
 

@@ -7,7 +7,9 @@ import altair as alt
 
 from evenkeel.report.charts.look import FAINT, HIDDEN, INK, PICKED, SEEN, colour, data, finished
 
-_SHARE = alt.Axis(format="%", tickCount=6)
+_SHARE = alt.Axis(
+    format="%", tickCount=alt.ExprRef("width < 320 ? 2 : 5")
+)  # labels of a phone's narrow axis would touch
 _HOVER = [
     alt.Tooltip("client:N"), alt.Tooltip("run:N"), alt.Tooltip("loss:Q", format=".4~g"),
     alt.Tooltip("accuracy:Q", format=".1%"), alt.Tooltip("size:Q", title="rows"), alt.Tooltip("mix:N", title="classes"),

@@ -30,7 +30,7 @@ CONFIG: dict[str, Any] = {
     },
     "legend": {
         "orient": "top", "offset": 22, "title": None, "labelColor": INK, "labelFontSize": 12, "labelLimit": 160,
-        "columns": 3, "symbolStrokeWidth": 3, "symbolOpacity": 1,
+        "columns": 3, "symbolStrokeWidth": 3, "symbolOpacity": 1, "titleFontWeight": "normal",
     },
     "line": {"strokeWidth": 2},
     "point": {"filled": True},
@@ -42,11 +42,14 @@ HIDDEN: alt.Parameter = alt.param(name="hidden", value=[])
 SEEN = "indexof(hidden, datum.run) < 0"
 
 
-def colour(names: Sequence[str], *, legend: bool = True, columns: int = 3) -> alt.Color:
-    """Each series in its own colour, the same in every figure."""
+def colour(
+    names: Sequence[str], *, legend: bool = True, columns: int = 3, among: Sequence[str] | None = None
+) -> alt.Color:
+    """Each series in its own colour, the same in every figure; the legend names those `among` which the figure is."""
     scale = alt.Scale(domain=list(names), range=[PALETTE[i % len(PALETTE)] for i in range(len(names))])
     shown = legend and len(names) > 1
-    return alt.Color("run:N", scale=scale, legend=alt.Legend(columns=columns) if shown else None)
+    said = alt.Undefined if among is None else list(among)
+    return alt.Color("run:N", scale=scale, legend=alt.Legend(columns=columns, values=said) if shown else None)
 
 
 def data(table: str) -> alt.NamedData:

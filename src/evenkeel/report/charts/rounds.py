@@ -22,8 +22,9 @@ def over_rounds(
     return finished(alt.layer(line, grip).add_params(HIDDEN), 220)
 
 
-def weight_range(names: Sequence[str]) -> dict[str, Any]:
-    """Smallest and largest n·λ of a round as a band; 1 is the weight that averaging gives everyone."""
+def weight_range(names: Sequence[str], weighted: Sequence[str]) -> dict[str, Any]:
+    """Smallest and largest n·λ of a round as a band, of the runs that have weights; averaging gives everyone 1."""
+    tint = colour(names, among=weighted)
     base = alt.Chart(data("rounds")).transform_filter(SEEN).transform_filter("isValid(datum.high)")
     hover = [
         alt.Tooltip("run:N"),
@@ -31,8 +32,8 @@ def weight_range(names: Sequence[str]) -> dict[str, Any]:
         *(alt.Tooltip(f"{e}:Q", format=".3~g") for e in ("low", "high")),
     ]
     top = alt.Y("high:Q", title="n·λ, smallest to largest")
-    band = base.mark_area(opacity=0.18).encode(x=_ROUND, y=top, y2="low:Q", color=colour(names), tooltip=hover)
-    edges = [base.mark_line(strokeWidth=1.5).encode(x=_ROUND, y=f"{e}:Q", color=colour(names)) for e in ("low", "high")]
+    band = base.mark_area(opacity=0.18).encode(x=_ROUND, y=top, y2="low:Q", color=tint, tooltip=hover)
+    edges = [base.mark_line(strokeWidth=1.5).encode(x=_ROUND, y=f"{e}:Q", color=tint) for e in ("low", "high")]
     rules = alt.Chart(alt.InlineData(values=[{"y": 0, "w": 1.5}, {"y": 1, "w": 0.8}]))
     level = rules.mark_rule(color=FAINT, strokeDash=[4, 4]).encode(
         y="y:Q", strokeWidth=alt.StrokeWidth("w:Q", scale=None)

@@ -208,6 +208,14 @@
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") hideTip(); });
   document.addEventListener("scroll", hideTip, { passive: true });
 
+  // On paper nobody can open anything: what was run is printed, long specs only where the reader opened them.
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    opened = all("details.run:not([open])");
+    for (const details of opened) details.open = true;
+  });
+  addEventListener("afterprint", () => { for (const details of opened) details.open = false; });
+
   // A live page asks for what is new, keeps what is old while nobody answers, and never reloads.
   async function follow(stamp) {
     const live = $("#live");
