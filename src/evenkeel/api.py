@@ -14,8 +14,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, Self
 
+import numpy as np
 import torch
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from rich.console import Console
 from torch import Tensor, nn
 
@@ -154,7 +155,8 @@ def train(
 
     `model` is a name ("mlp"), a function that makes an nn.Module (its start values follow `seed`), a module (training
     starts from its weights, it stays as it is) or a `Task`; `data` is a `Federation` or the name of a dataset.
-    `parameters` are the algorithm's (phi, eta, …), `settings` any key of a spec ({"work.batch": 32}). `out` is the
+    `parameters` are the algorithm's (phi, eta, …), `settings` any key of a spec ({"work.batch": 32}). With
+    phi = "auto" a run with phi = 0 comes first, in a folder beside it, and its curvature chooses phi. `out` is the
     folder, by default a new one in runs/; with `resume` a run that stopped there goes on.
     """
     rows = None if isinstance(data, str) else data
@@ -163,11 +165,29 @@ def train(
     task = _task(model, rows)
     own = spec.replace("data.source", GIVEN) if rows is data else spec
     folder = Path(out) if out is not None else _free(algorithm)
-    console = Console(stderr=True)
-    with Board(console if progress else Console(quiet=True), 1, spec.rounds) as board:
+    console, auto = Console(stderr=True), parameters.get("phi") == "auto"
+    with Board(console if progress else Console(quiet=True), 1 + auto, spec.rounds * (1 + auto)) as board:
         watcher = Teller(algorithm, board)
+        own = _with_phi(own, folder, rows, task, watcher.called(f"{algorithm} with phi 0")) if auto else own
         done = runs.execute(own, folder, resume=resume, observer=watcher, federation=rows, task=task)
     return Run(done.folder, task)
+
+
+def _with_phi(spec: Spec, folder: Path, rows: shards.Federation, task: Task, watcher: Teller) -> Spec:
+    """The spec with the φ that the run at φ = 0 chooses (docs/decisions/0010-phi.md)."""
+    from evenkeel.phi import resolve_auto_phi
+    from evenkeel.runs.parts import transport_of
+
+    def at(phi: float) -> tuple[Tensor, NDArray[np.float64] | None]:
+        place = folder.with_name(f"{folder.name}-phi") / f"phi-{phi:g}"
+        own = spec.replace("algorithm.phi", phi)
+        done = runs.execute(own, place, resume=True, observer=watcher, federation=rows, task=task)
+        return done.theta, done.lam
+
+    made: Any = runs.algorithm_of(spec.replace("algorithm.phi", 0.0), rows)
+    sets = made.ambiguity
+    everyone = transport_of(spec.replace("clients.absent", 0.0), task, rows)
+    return spec.replace("algorithm.phi", resolve_auto_phi(at, everyone, sets.A, sets.B).phi)
 
 
 def _spec(model: Model, data: object, algorithm: str, keys: Mapping[str, Any], parameters: Mapping[str, Any]) -> Spec:

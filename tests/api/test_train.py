@@ -16,6 +16,7 @@ import evenkeel
 from evenkeel.algorithms import algorithm
 from evenkeel.engine import Loop
 from evenkeel.errors import InputError, RunFailedError
+from evenkeel.phi import choose_phi
 from evenkeel.runs import board
 from evenkeel.runs.board import Board
 from evenkeel.runs.parts import work_of
@@ -179,6 +180,19 @@ def test_a_call_that_was_stopped_goes_on(tmp_path, monkeypatch):
         train(tmp_path, rounds=5, resume=True, settings=QUICK | {"evaluation.every": 1})
     again = train(tmp_path, rounds=4, resume=True, settings=QUICK | {"evaluation.every": 1})
     assert torch.equal(again.theta, whole.theta)
+
+
+def test_phi_auto_takes_the_phi_that_the_command_chooses_for_the_same_run(tmp_path):
+    run = train(tmp_path, phi="auto", rounds=20)
+    zero = evenkeel.Run.open(tmp_path / "run-phi" / "phi-0")
+    assert zero.spec.get("algorithm.phi") == 0
+    data = run.task, tensors()
+    made = algorithm("scaff-pd-ia", data[1].train.sizes, work=work_of(run.spec), alpha=0.4, phi=0.0)
+    chosen = choose_phi(Loop(*data), zero.theta, made.ambiguity.A, made.ambiguity.B, lam=zero.lam).phi
+    assert 0 < chosen < 1
+    assert run.spec.get("algorithm.phi") == pytest.approx(chosen, rel=1e-3)
+    again = train(tmp_path, phi="auto", rounds=20, resume=True)
+    assert torch.equal(again.theta, run.theta)
 
 
 def test_without_a_folder_runs_are_numbered(tmp_path, monkeypatch):

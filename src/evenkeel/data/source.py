@@ -120,7 +120,7 @@ def from_tensors(
     if clients is not None:
         names, groups = _grouped(clients, name)
         if groups.shape != rows.shape[:1]:
-            raise InputError(f"{name}: clients names {groups.size} rows, x has {rows.shape[0] if rows.dim() else 0}: must be as many")
+            raise InputError(f"{name}: clients names {groups.size} rows, x is {tuple(rows.shape)}: must be one a row")
     return Source(
         x=rows,
         y=target.to(torch.int64 if classes else torch.float32),
