@@ -8,11 +8,11 @@ from evenkeel.runs import Run, Spec, execute
 SEVEN = {
     "fedavg": {},
     "scaffold": {"tau": 0.3},
-    "safl": {"alpha": 0.25, "sigma": 0.05},
-    "drfa": {"alpha": 0.25, "sigma": 0.01},
+    "safl": {"alpha": 0.4, "sigma": 0.05},
+    "drfa": {"alpha": 0.4, "sigma": 0.01},
     "q-fedavg": {"q": 1.0},
-    "scaff-pd": {"alpha": 0.25, "sigma": 0.05, "tau": 0.3},
-    "scaff-pd-ia": {"alpha": 0.25, "phi": 0.3, "sigma": 0.05, "tau": 0.3},
+    "scaff-pd": {"alpha": 0.4, "sigma": 0.05, "tau": 0.3},
+    "scaff-pd-ia": {"alpha": 0.4, "phi": 0.3, "sigma": 0.05, "tau": 0.3},
 }
 ENVIRONMENT = {
     "FLWR_TELEMETRY_ENABLED": "0",
@@ -35,7 +35,7 @@ def spec(name, n, rounds=3, **changes):
         "task": {"model": "mlp", "hidden": 6, "dropout": 0.5},
         "algorithm": {"name": name, **SEVEN[name]},
         "work": {"batch": 8, "steps": 2, "control_batch": 8},
-        "evaluation": {"every": 100, "splits": ["valid"], "alpha": 0.25, "beta": 0.25},
+        "evaluation": {"every": 100, "splits": ["valid"], "alpha": 0.4, "beta": 0.4},
         "engine": {"transport": "loop", "deadline": 600.0},
         "output": {"checkpoint": 0},
     }

@@ -126,10 +126,10 @@ def running(state: Path) -> dict[str, Any]:
     """Who runs by this file: `self` and `children`, only those that are alive; empty where nobody is."""
     try:
         held = json.loads(state.read_text("utf-8"))
-    except (OSError, ValueError):
+        (pid, born), listed = held["self"], held["children"]
+        children = {name: child for name, (child, since) in listed.items() if since and started_at(child) == since}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):  # cut short, or somebody else's
         return {}
-    children = {name: pid for name, (pid, born) in held["children"].items() if born and started_at(pid) == born}
-    pid, born = held["self"]
     alive = pid if born and started_at(pid) == born else None
     return {"self": alive, "children": children} if alive or children else {}
 
