@@ -183,7 +183,7 @@ def _rows_or_clients(rows: Sequence[Row]) -> Iterator[str]:
             " Clients do not stand in for rows: λ may pick the unluckiest, and log 𝒩(Λ) grows with n." if worse else ""
         )
         yield (
-            f"4,000 rows in all, φ = .2: the gap is {few['mean']:.3f} (bound {few['bound']:.2f}) for 20 clients of 200, "
+            f"4,000 rows in all, φ = .2: gap {few['mean']:.3f} (bound {few['bound']:.2f}) for 20 clients of 200, "
             f"{many['mean']:.3f} (bound {many['bound']:.2f}) for 80 of 50.{why}"
         )
 
