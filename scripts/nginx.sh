@@ -9,8 +9,8 @@ if [ -z "$found" ]; then
         exit 1
     fi
     export DEBIAN_FRONTEND=noninteractive
-    apt-get update -qq >&2
-    apt-get install -y -qq --no-install-recommends nginx-light >&2
+    apt-get -o DPkg::Lock::Timeout=300 update -qq >&2
+    apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends nginx-light >&2
     found=$(command -v nginx)
 fi
 echo "$found"
