@@ -87,7 +87,7 @@ def test_synthetic_clients_spread_as_alpha_and_beta_say(alpha, beta):
 
 def test_synthetic_sizes_are_lognormal_above_fifty():
     """ln(size − 50) has mean 4 and deviation 2 but for rounding down; 400 clients, 5 standard errors."""
-    sizes = np.bincount(load("synthetic", n=400, features=1, classes=2).groups)
+    sizes = np.bincount(load("synthetic", n=400, columns=1, classes=2).groups)
     assert sizes.min() >= 50
     assert np.median(np.log(sizes - 50 + 0.5)) == pytest.approx(4, abs=5 * 1.25 * 2 / 20)
 

@@ -38,6 +38,7 @@ OPTIONS: dict[str, dict[str, Key]] = {
         "categorical": Key(kind="list", doc="columns to be one-hot", hint='give names such as ["region"]'),
         "classes": Key(kind="whole", doc="classes", low=2, hint="10 in the papers"),
         "client": Key(kind="text", doc="the column that names the client", hint='give a name such as "hospital"'),
+        "columns": Key(kind="whole", doc="features of a row", low=1, hint="60 in the authors' code"),
         "features": Key(kind="list", doc="feature columns; left out: all others", hint='give names such as ["age"]'),
         "first": Key(kind="whole", doc="rows of each species; 0 is all", low=0, hint="the paper takes 10"),
         "kind": Key(

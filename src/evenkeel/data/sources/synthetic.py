@@ -49,7 +49,7 @@ def load(
     n: int = 100,
     alpha: float = 1.0,
     beta: float = 1.0,
-    features: int = 60,
+    columns: int = 60,
     classes: int = 10,
     least: int = 50,
     mean: float = 4.0,
@@ -62,14 +62,14 @@ def load(
     >>> s.name, len(s), s.row_shape, s.classes
     ('synthetic(0.5, 0.5)', 312, (60,), 10)
     """
-    for option, value, lowest in (("n", n, 1), ("features", features, 1), ("classes", classes, 2), ("least", least, 1)):
+    for option, value, lowest in (("n", n, 1), ("columns", columns, 1), ("classes", classes, 2), ("least", least, 1)):
         whole(f"synthetic: {option}", value, lowest)
     for option, level in (("alpha", alpha), ("beta", beta), ("sigma", sigma), ("mean", mean)):
         number(f"synthetic: {option}", level, 0, 10, "the papers take 0, 0.5 and 1")
     whole("synthetic: seed", seed, 0)
     sizes = generator(seed, "synthetic", "sizes").lognormal(mean, sigma, n).astype(np.int64) + least
     clients = [
-        draw(seed, k, rows=int(m), alpha=alpha, beta=beta, features=features, classes=classes)
+        draw(seed, k, rows=int(m), alpha=alpha, beta=beta, features=columns, classes=classes)
         for k, m in enumerate(sizes)
     ]
     return Source(
