@@ -8,7 +8,22 @@ import typer
 from typer.core import TyperGroup
 
 import evenkeel
-from evenkeel.cli import audit, compare, doctor, federate, listing, phi, report, reproduce, run, spec, sweep, tune, watch
+from evenkeel.cli import (
+    audit,
+    compare,
+    data,
+    doctor,
+    federate,
+    listing,
+    phi,
+    report,
+    reproduce,
+    run,
+    spec,
+    sweep,
+    tune,
+    watch,
+)
 from evenkeel.cli.screen import complain
 from evenkeel.errors import InputError, RunFailedError
 
@@ -53,6 +68,7 @@ app.command(name="list")(listing.list_)
 app.command(name="compare")(compare.compare)
 app.command(name="sweep")(sweep.sweep)
 app.command(name="tune")(tune.tune)
+app.command(name="data")(data.data)
 app.command(name="phi")(phi.phi)
 app.command(name="doctor")(doctor.doctor)
 app.command(name="reproduce")(reproduce.reproduce)

@@ -28,7 +28,7 @@ def tables(content: Content) -> Tables:
         "intervals": [_intervals(one) for one in s if one.audit.intervals],
         "rounds": [_rounds(one.name, _n(one), one.rounds) for one in s if one.rounds is not None],
         "weights": [_weights(one.name, one.weights) for one in s if one.weights is not None],
-        "mix": [_mix(one.name, one.mix) for one in s if one.mix is not None],
+        "mix": [mix_block(one.name, one.mix) for one in s if one.mix is not None],
         "sizes": [_sizes(one.name, one.table, one.table.size) for one in s if one.table.size is not None],
         "frontier": _frame(content.frontier),
         "curve": _frame(content.curve),
@@ -136,7 +136,8 @@ def _weights(run: str, w: Weights) -> Block:
     )
 
 
-def _mix(run: str, mix: Mix) -> Block:
+def mix_block(run: str, mix: Mix) -> Block:
+    """Rows of each client in each class, the largest clients first."""
     total = mix.counts.sum(axis=1)
     order = np.argsort(-total, kind="stable")
     order = order[thinned(order.size, MOST_CLIENTS)]

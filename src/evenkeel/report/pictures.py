@@ -6,7 +6,8 @@ from typing import Literal
 from evenkeel.report import gather, sections
 from evenkeel.report.blocks import Block
 from evenkeel.report.charts.look import picture
-from evenkeel.report.content import Content
+from evenkeel.report.charts.partition import mix_map
+from evenkeel.report.content import Content, Mix
 
 Form = Literal["svg", "png", "pdf"]
 FORMS: tuple[Form, ...] = ("svg", "png", "pdf")
@@ -21,6 +22,11 @@ def pictures(content: Content, form: Form) -> Iterator[tuple[str, bytes]]:
             width = WIDE if figure.wide else NARROW
             for name, blocks in _drawn(figure, list(tables[figure.table])):
                 yield name, picture(figure.spec, {figure.table: blocks}, form, width=width)
+
+
+def mixture(mix: Mix, form: Form) -> bytes:
+    """The map of clients × classes by itself, of a partition that nobody has trained on yet."""
+    return picture(mix_map(), {"mix": [gather.mix_block("", mix)]}, form, width=WIDE)
 
 
 def _drawn(figure: sections.Figure, blocks: list[Block]) -> list[tuple[str, list[Block]]]:

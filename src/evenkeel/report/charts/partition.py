@@ -22,7 +22,7 @@ def mix_map() -> dict[str, Any]:
             y=alt.Y("class:N", title="class", sort=None),
             color=alt.Color(
                 "count:Q",
-                scale=alt.Scale(type="sqrt", range=["#ffffff", HIGH]),
+                scale=alt.Scale(type="sqrt", range=["#ffffff", HIGH], interpolate="rgb"),
                 legend=alt.Legend(title="rows", orient="right", gradientLength=140),
             ),
             tooltip=hover,
