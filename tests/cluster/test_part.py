@@ -32,6 +32,12 @@ def test_no_worker_has_more_than_its_share_and_one_client(sizes, workers):
         assert loads.max() <= own.sum() / k + 2 * own.max()
 
 
+@pytest.mark.parametrize(("n", "workers"), [(100, 2), (99, 3), (10_000, 8)])
+def test_equal_clients_are_shared_equally(n, workers):
+    counts = np.diff(edges(np.full(n, 7), workers))
+    assert counts.max() - counts.min() <= n % workers
+
+
 @pytest.mark.parametrize("name", ["mlp", "tanh", "logistic"])
 @pytest.mark.parametrize(("phase", "config"), CONFIGS)
 def test_clients_in_a_part_answer_as_in_the_whole(name, phase, config):

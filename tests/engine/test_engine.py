@@ -136,6 +136,23 @@ def test_the_first_layer_in_row_space_agrees_with_the_loop(monkeypatch, name, al
                 same(engine.answer(ask, KEY), loop.answer(ask, KEY))
 
 
+def test_an_answer_does_not_depend_on_what_was_asked_before():
+    """Whether a chunk goes through row space decides last digits: an engine that is new must choose as an old one."""
+    task, row_shape, classes = build("mlp", (64,), 3, hidden=2), (64,), 3
+    data = federation(row_shape=row_shape, classes=classes, sizes=(60,) * 6, dtype=torch.float32)
+    old, new = Engine(task, data, workers=1), Engine(task, data, workers=1)
+
+    def ask(steps, who):
+        config = {"eta": 0.05, "batch": 16, "steps": steps, "control_batch": 16}
+        found = question(task, "local", config, who=who, weights=True, c=True)
+        return found._replace(shared={name: value.float() for name, value in found.shared.items()})
+
+    old.answer(ask(200, np.arange(4)), KEY)  # makes Gram matrices: 200 steps pay for them, 110 alone would not
+    assert old.path.kept.grams
+    told = [engine.answer(ask(110, np.arange(2)), KEY)["delta"] for engine in (old, new)]
+    assert torch.equal(*told)
+
+
 @pytest.mark.parametrize(("phase", "config"), CONFIGS)
 def test_a_cohort_agrees_with_the_loop(pair, phase, config):
     task, engine, loop = pair

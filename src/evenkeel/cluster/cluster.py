@@ -64,9 +64,10 @@ class Cluster:
     def group(self) -> Group:
         """The running workers; the first use starts them."""
         if not self._running:
-            ray = link.take(self.address, len(self.spans), self._store())
+            gpus = torch.device(self.task.device).type == "cuda"
+            ray = link.take(self.address, len(self.spans), self._store(), gpus=gpus)
             try:
-                self._running.append(Group.start(ray, self._begins(ray)))
+                self._running.append(Group.start(ray, self._begins(ray), gpus=gpus))
             except BaseException:
                 link.give_back()
                 raise
@@ -90,8 +91,9 @@ class Cluster:
     def _begins(self, ray: Any) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401 — the module
         """What each worker begins with; its rows, where they are sent, lie here until all ends."""
         task = ray.put(replace(self.task))  # without the modules it has cached: those are this thread's
+        whole = self.federation if self.load else replace(self.federation, digest="")  # mapped rows are sent as well
         for first, last in self.spans:
-            own = part(self.federation, first, last)
+            own = part(whole, first, last)
             expected = "" if self.load is None else digest(own)
             share = Share(first=first, last=last, expected=expected, memory=self.memory)
             yield share, task, ray.put(own) if self.load is None else self.load

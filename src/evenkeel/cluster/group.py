@@ -46,15 +46,16 @@ class Group:
     puts: list[tuple[Tensor, int, Any]] = field(default_factory=list)
 
     @classmethod
-    def start(cls, ray: Any, begins: Iterable[tuple[Any, ...]]) -> "Group":  # noqa: ANN401 — the module
-        """A worker for each of `begins`, what `Worker.begin` takes: a core each, spread over the nodes."""
+    def start(cls, ray: Any, begins: Iterable[tuple[Any, ...]], *, gpus: bool = False) -> "Group":  # noqa: ANN401
+        """A worker for each of `begins`, what `Worker.begin` takes: a core (and a GPU) each, spread over the nodes."""
         # max_task_retries stays 0: Ray would repeat a lost ask alone, at a worker that has not seen the probe
-        actor = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=0, scheduling_strategy="SPREAD")(Worker)
-        held = list(begins)
-        there = int(ray.cluster_resources().get("CPU", 0))
-        if there < len(held):
-            rule = "each needs one; add nodes, or give fewer (which changes last digits)"
-            raise RunFailedError(f"{len(held)} workers on {there} cores: {rule}")
+        how = {"max_restarts": -1, "max_task_retries": 0, "scheduling_strategy": "SPREAD"}
+        actor = ray.remote(num_cpus=1, num_gpus=int(gpus), **how)(Worker)
+        held, there = list(begins), ray.cluster_resources()
+        for kind, name in (("CPU", "cores"), ("GPU", "GPUs"))[: 1 + gpus]:
+            if (found := int(there.get(kind, 0))) < len(held):
+                rule = "each needs one; add nodes, or give fewer (which changes last digits)"
+                raise RunFailedError(f"{len(held)} workers on {found} {name}: {rule}")
         group = cls(ray=ray, actors=[actor.remote() for _ in held], begins=held)
         try:
             for k, waiting in enumerate([group._begin(k) for k in range(len(held))]):

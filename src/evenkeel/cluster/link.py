@@ -35,12 +35,20 @@ def imported() -> ModuleType:
     return module
 
 
-def take(address: str | None, workers: int, store: int = STORE) -> ModuleType:
-    """Ray, connected; each `take` needs a `give_back`."""
+def take(address: str | None, workers: int, store: int = STORE, *, gpus: bool = False) -> ModuleType:
+    """Ray, connected; each `take` needs a `give_back`. One that is started here takes no GPUs unless told to."""
     ray = imported()
     with _lock:
         if not ray.is_initialized():
-            _connect(ray, address, workers, store)
+            quiet = {"log_to_driver": False, "logging_level": logging.CRITICAL}
+            if address is None:
+                _start(
+                    ray, num_cpus=workers, num_gpus=None if gpus else 0, object_store_memory=max(store, STORE), **quiet
+                )
+            else:
+                _join(ray, address, **quiet)
+            # Ray tells of a lost worker on standard output, whatever it is told; there may be JSON, and we say it
+            ray._private.worker._worker_logs_enabled = False
             _held.update(ours=True, address=address)
         elif _held["ours"] and _held["address"] != address:
             raise InputError(f"address = {address!r}: this process is connected to {_held['address']!r}; give that one")
@@ -75,29 +83,24 @@ def cores(address: str | None) -> int:
         return max(1, int(ray.cluster_resources().get("CPU", 1)))
 
 
-def _connect(ray: ModuleType, address: str | None, workers: int, store: int) -> None:
-    quiet = {"log_to_driver": False, "logging_level": logging.CRITICAL}
-    # Ray tells of a lost worker on standard output, whatever it is told; there may be JSON, and we say it ourselves
-    ray._private.worker._worker_logs_enabled = False
-    if address is not None:
-        try:
-            ray.init(address=address, **quiet)
-        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-            reason = str(error).strip().split("\n", 1)[0]
-            rule = "no Ray cluster answers there from this machine"
-            raise InputError(f"address = {address!r}: {rule} ({reason}); `ray start` on this node joins one") from None
-        return
+def _join(ray: ModuleType, address: str, **how: Any) -> None:  # noqa: ANN401 — options of ray.init
+    try:
+        ray.init(address=address, **how)
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        reason = str(error).strip().split("\n", 1)[0]
+        rule = "no Ray cluster answers there from this machine"
+        raise InputError(f"address = {address!r}: {rule} ({reason}); `ray start` on this node joins one") from None
+
+
+def _start(ray: ModuleType, **how: Any) -> None:  # noqa: ANN401 — options of ray.init
     _held["folder"] = tempfile.mkdtemp(prefix="evenkeel-ray-", dir=_short())
     try:
         ray.init(
             address="local",  # whatever RAY_ADDRESS says
-            num_cpus=workers,
-            num_gpus=0,
             include_dashboard=False,
-            object_store_memory=max(store, STORE),
             _node_ip_address=_HOST,
             _temp_dir=_held["folder"],
-            **quiet,
+            **how,
         )
     except (ConnectionError, RuntimeError, OSError) as error:
         shutil.rmtree(_held["folder"], ignore_errors=True)

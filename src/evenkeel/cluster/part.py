@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from evenkeel.data.names import Some
 from evenkeel.data.shards import Federation, Rows, Shards
 
 Packed = Mapping[str, Any]
@@ -25,7 +26,10 @@ def edges(sizes: NDArray[np.int64], workers: int) -> list[int]:
     """
     n, k = len(sizes), min(workers, len(sizes))
     work = np.cumsum(sizes + sizes.mean())
-    cuts = np.searchsorted(work, work[-1] * np.arange(1, k) / k)
+    shares = work[-1] * np.arange(1, k) / k
+    after = np.searchsorted(work, shares)
+    before = np.where(after > 0, work[after - 1], 0.0)
+    cuts = after + (work[after] - shares < shares - before)  # whichever end is nearer
     low, high = np.arange(1, k), n - k + np.arange(1, k)  # everybody has a client
     strictly = np.maximum.accumulate(np.clip(cuts, low, high) - low) + low
     return [0, *np.minimum(strictly, high).tolist(), n]
@@ -41,13 +45,14 @@ def part(whole: Federation, first: int, last: int) -> Federation:
     ([2.0, 3.0], [1, 0], ('b', 'c'), 1)
     """
     train, valid = _cut(whole.train, first, last), _cut(whole.valid, first, last)
-    own = replace(whole, train=train, valid=valid, names=tuple(whole.names[first:last]), first=whole.first + first)
+    own = replace(whole, train=train, valid=valid, names=Some(whole.names, first, last), first=whole.first + first)
     if whole.digest:
         return own
     used = np.unique(np.concatenate([train.rows, valid.rows]))
     at = torch.from_numpy(used)
     return replace(
         own,
+        names=tuple(own.names),  # they may be sent, and need not bring the others
         x=whole.x[at],
         y=whole.y[at],
         row_weight=None if whole.row_weight is None else whole.row_weight[at],

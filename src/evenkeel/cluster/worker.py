@@ -83,10 +83,11 @@ class Worker:
         probing = q.phase == "probe"
         if self.engine is None or not (probing or q.probe in {0, self.probe}):
             return None
+        device = self.engine.task.device
         ask = Ask(
             phase=q.phase,
-            shared={name: tensor(value) for name, value in zip(q.names, shared, strict=True)},
-            each={name: tensor(value) for name, value in q.each.items()},
+            shared={name: tensor(value).to(device) for name, value in zip(q.names, shared, strict=True)},
+            each={name: tensor(value).to(device) for name, value in q.each.items()},
             who=q.who,
             weights=q.weights,
             config=q.config,

@@ -34,3 +34,28 @@ class Names(Sequence[str]):
         if self.table is not None:
             return bytes(self.table[place]).decode()
         return f"client-{place:0{len(str(self.n - 1))}d}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Some(Sequence[str]):
+    """The names `first` to `last` of others, looked up when asked for.
+
+    >>> some = Some(Names(11), 8, 11)
+    >>> some[0], some[-1], len(some), some[1:]
+    ('client-08', 'client-10', 3, ('client-09', 'client-10'))
+    """
+
+    names: Sequence[str]
+    first: int
+    last: int
+
+    def __len__(self) -> int:
+        return self.last - self.first
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, at: int | slice) -> str | tuple[str, ...]:
+        places = range(self.first, self.last)[at]
+        return self.names[places] if isinstance(places, int) else tuple(self.names[i] for i in places)

@@ -5,6 +5,7 @@ and W ← W − η·slope·aᵀ, where the gradient is never stored: `baddbmm_` 
 """
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -169,7 +170,7 @@ class Dense:
             steps=int(plan.steps.max()),
             shifted=shift is not None,
             known=self.kept.first is not None,
-            grams=self._charge(chunk, rows),
+            grams=self.charge,
         )
         fits = len(chunk.ids) * rows * (inputs + rows) * theta.itemsize <= self.general.memory
         near = self.table.x.device == theta.device  # rows on another device would be moved for each Gram matrix
@@ -179,8 +180,12 @@ class Dense:
             chunk, theta, shift, cfg.eta
         )
 
-    def _charge(self, chunk: Chunk, rows: int) -> float:
-        """The share of Gram matrices that is new; those that can be kept are charged to some rounds to come."""
-        new = sum(int(i) not in self.kept.grams for i in chunk.ids)
-        kept = self.kept.room_for(new * rows**2 * self.task.dtype.itemsize)
-        return new / len(chunk.ids) / (_ROUNDS if kept else 1)
+    @cached_property
+    def charge(self) -> float:
+        """The share of a Gram matrix that a round is charged with: where all can be kept, they serve rounds to come.
+
+        It depends on the rows alone, not on what was kept so far: the choice between weights and rows decides last
+        digits, and a run that goes on, or a worker that comes back, must choose as before.
+        """
+        everyone = float((self.table.sizes.astype(np.float64) ** 2).sum()) * self.task.dtype.itemsize
+        return 1 / _ROUNDS if everyone <= self.kept.room else 1.0

@@ -51,7 +51,7 @@ class Work:
     steps: int
     shifted: bool
     known: bool  # the products at θ are there already
-    grams: float  # how many Gram matrices a client must be charged with
+    grams: float  # the share of its Gram matrix that a client is charged with
 
     def cheaper_in_rows(self) -> bool:
         """Whether a client's products take less time; those with K count _SLOW times, as K streams from memory."""
