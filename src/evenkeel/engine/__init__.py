@@ -2,8 +2,8 @@
 
 from evenkeel.engine.asked import Absent, All, Attendance
 from evenkeel.engine.engine import Engine
-from evenkeel.engine.guarded import Bounds, Guarded
+from evenkeel.engine.guarded import Bounds, Guarded, heaviest
 from evenkeel.engine.loop import Loop
 from evenkeel.engine.trace import Trace, read_trace
 
-__all__ = ["Absent", "All", "Attendance", "Bounds", "Engine", "Guarded", "Loop", "Trace", "read_trace"]
+__all__ = ["Absent", "All", "Attendance", "Bounds", "Engine", "Guarded", "Loop", "Trace", "heaviest", "read_trace"]

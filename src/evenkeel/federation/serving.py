@@ -83,7 +83,7 @@ def serve(
         sleep=time_.sleep,
     )
     watcher = Told(journal)
-    inner = bounded(spec, transport, watcher.warn)
+    inner = bounded(spec, transport, watcher.warn, roster.names)
     return execute(spec, folder, resume=True, observer=watcher, federation=federation, task=task, transport=inner)
 
 

@@ -1,7 +1,7 @@
 """From a spec to what runs: federation, task, algorithm, transport."""
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,7 +17,7 @@ from evenkeel.data.mapped import STORES
 from evenkeel.data.shards import Federation
 from evenkeel.data.sources import load
 from evenkeel.dual import Constant, Schedule, Theorem
-from evenkeel.engine import Absent, All, Attendance, Bounds, Engine, Guarded, Loop, read_trace
+from evenkeel.engine import Absent, All, Attendance, Bounds, Engine, Guarded, Loop, heaviest, read_trace
 from evenkeel.errors import InputError
 from evenkeel.protocol import Algorithm, Key, Transport
 from evenkeel.runs import nodes
@@ -112,9 +112,21 @@ def algorithm_of(spec: Spec, federation: Federation) -> Algorithm:
     shape: dict[str, Any] = {"work": work_of(spec), "region": region_of(spec)}
     with _about(spec, "algorithm"):
         made = algorithm(spec.algorithm.name, federation.train.sizes, **shape, **options)
+    _demand_light(spec, made)
     if isinstance(made, ScaffPDIA):
         return replace(made, schedule=_schedule(spec, made.schedule))
     return made
+
+
+def _demand_light(spec: Spec, made: Algorithm) -> None:
+    """The most that the set gives one client is what one client that lies can be worth."""
+    bound, ambiguity = spec.clients.weight_bound, getattr(made, "ambiguity", None)
+    if bound is None or ambiguity is None:
+        return
+    most = heaviest(ambiguity)
+    if most > bound * (1 + 1e-9):
+        found = f"the algorithm's set can give one of {ambiguity.n} clients a weight of {most:.3g}"
+        raise InputError(f"{spec.name} [clients] weight_bound = {bound:g}: {found}; raise alpha, or the bound")
 
 
 def work_of(spec: Spec) -> Work:
@@ -180,12 +192,14 @@ def transport_of(
     return bounded(spec, Engine(task, federation, memory=memory, workers=threads, attendance=attendance))
 
 
-def bounded(spec: Spec, inner: Transport, warn: Callable[[str], None] | None = None) -> Transport:
+def bounded(
+    spec: Spec, inner: Transport, warn: Callable[[str], None] | None = None, names: Sequence[str] = ()
+) -> Transport:
     """The transport within the bounds that the spec sets on what one client may claim."""
     bounds = Bounds(loss=spec.clients.loss_bound, norm=spec.clients.norm_bound)
     if bounds == Bounds():
         return inner
-    return Guarded(inner, bounds) if warn is None else Guarded(inner, bounds, warn)
+    return Guarded(inner, bounds, names=names) if warn is None else Guarded(inner, bounds, warn, names)
 
 
 def data_digest(federation: Federation) -> str:

@@ -105,6 +105,9 @@ class ClientsSection:
     norm_bound: float | None = key(
         "number", "vectors longer than this × the median length are scaled back", low=1, hint="3 is mild"
     )
+    weight_bound: float | None = key(
+        "number", "refuse a set that can give one client more weight than this", above=0, hint="0.3 is a start"
+    )
     quorum: float | None = key(
         "number", "share of those asked that must answer in a federation; left out: 0.5", above=0, high=1, hint="0.5"
     )
