@@ -71,7 +71,7 @@ class Constant:
     def __post_init__(self) -> None:
         for name in ("sigma", "tau", "eta", "varsigma"):
             value = getattr(self, name)
-            if not (math.isfinite(value) and value >= 0):
+            if not (isinstance(value, int | float | np.floating) and math.isfinite(value) and value >= 0):
                 raise InputError(f"{name} = {value!r}: step sizes must be finite and at least 0")
 
     def rates(self, round_: int) -> Rates:
@@ -98,10 +98,11 @@ class Theorem:
     beta: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (self.tau_0 > 0 and self.gamma_0 > 0 and self.J >= 1 and self.beta >= 1):
+        finite = all(math.isfinite(value) for value in (self.tau_0, self.gamma_0, self.kappa, self.J, self.beta))
+        if not (finite and self.tau_0 > 0 and self.gamma_0 > 0 and self.J >= 1 and self.beta >= 1):
             raise InputError(
-                f"theorem schedule: tau_0 = {self.tau_0}, gamma_0 = {self.gamma_0}, J = {self.J}, beta = {self.beta}: "
-                "tau_0 and gamma_0 must be above 0, J and beta at least 1"
+                f"theorem schedule: tau_0 = {self.tau_0}, gamma_0 = {self.gamma_0}, kappa = {self.kappa}, "
+                f"J = {self.J}, beta = {self.beta}: must be finite, tau_0 and gamma_0 above 0, J and beta at least 1"
             )
 
     def rates(self, round_: int) -> Rates:

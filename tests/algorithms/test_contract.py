@@ -1,5 +1,6 @@
 """What every registered algorithm must satisfy, on whatever transport."""
 
+import inspect
 import io
 
 import numpy as np
@@ -35,6 +36,9 @@ def tensors(state):
 
 def assert_same(one, other, tol=0.0):
     for name, value in tensors(one).items():
+        if value is None:  # who was heard when, without cohorts
+            assert tensors(other)[name] is None
+            continue
         np.testing.assert_allclose(np.asarray(value), np.asarray(tensors(other)[name]), rtol=0, atol=tol, err_msg=name)
 
 
@@ -137,3 +141,34 @@ def test_an_unknown_name_or_parameter_is_refused_with_the_nearest_one():
         algorithm("scaff-pd-ai", DATA.train.sizes)
     with pytest.raises(InputError, match="unknown parameter 'fi'"):
         algorithm("scaff-pd-ia", DATA.train.sizes, fi=0.2)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_hyper_parameter_that_breaks_its_rule_is_refused_before_any_round(name):
+    entry = ALGORITHMS[name]
+    takes = set(inspect.signature(entry.takes).parameters) | set(entry.more)
+    nan, inf = float("nan"), float("inf")
+    wrong = {
+        "eta": (0.0, -1.0, nan, inf, "x"),
+        "sigma": (-1.0, nan, inf),
+        "psi": (-1.0, nan),
+        "tau": (-1.0, nan, "x"),
+        "rate": (0.0, nan),
+        "q": (-1.0, nan, inf),
+        "cohort": (-1, 1.5, True),
+        "memory": (-1, 0.5),
+        "alpha": (-0.1, 1.1, nan),
+        "phi": (1.0, -0.1, nan),
+    }
+    if name in {"scaffold", "scaff-pd", "scaff-pd-ia"}:
+        wrong["eta"] = wrong["eta"][1:]  # a schedule may stand still; the client step refuses it
+    for option in takes & wrong.keys():
+        for value in wrong[option]:
+            with pytest.raises(InputError, match=rf"(?m)^[^\n]*{option} = [^\n]*$"):
+                algorithm(name, DATA.train.sizes, **{option: value})
+
+
+@pytest.mark.parametrize("given", [{"batch": -1}, {"steps": -1}, {"epochs": 1.5}, {"divisor": -1}, {"epochs": 0}])
+def test_local_work_that_nobody_could_do_is_refused(given):
+    with pytest.raises(InputError, match=next(iter(given))):
+        Work(**given)

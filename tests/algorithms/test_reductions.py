@@ -209,3 +209,24 @@ def test_fedfv_removes_the_conflict_of_two_opposed_clients():
 def test_regularisation_pulls_the_weights_to_uniform():
     spread = [np.ptp(run(family(Simplex(N), psi=psi), LOOP, THETA, 6)[0][-1].lam) for psi in (0.0, 1.0, 100.0)]
     assert spread[0] > spread[1] > spread[2]
+
+
+def test_fedfv_frees_the_mean_of_rounds_before_the_oldest_first():
+    from evenkeel.algorithms.fedfv import freed
+
+    last = torch.tensor([[-1.0, 1.0], [-1.0, -2.0], [5.0, 5.0], [0.0, -1.0]], dtype=torch.float64)
+    g = torch.tensor([2.0, 1.0], dtype=torch.float64)
+    # round 3 has clients 0 and 1, both opposed: their sum (−2, −1) is −g, so nothing is left of it but 0
+    torch.testing.assert_close(freed(g, last, np.array([3, 3, 3, 4]), range(3, 5)), torch.zeros(2, dtype=torch.float64))
+    # client 1 alone in round 3: g + 4/5·(−1, −2) = (1.2, −.6), which no longer opposes client 3; then client 0 (−1.8)
+    got = freed(g, last, np.array([4, 3, 9, 4]), range(3, 5))
+    torch.testing.assert_close(got, torch.tensor([0.3, 0.3], dtype=torch.float64))
+
+
+def test_fedfv_forgets_what_is_older_than_its_memory():
+    alg = algorithm("fedfv", DATA.train.sizes, memory=2, cohort=2, eta=0.05, work=WORK)
+    states, infos = run(alg, LOOP, THETA, 6)
+    for r, info in enumerate(infos):
+        assert (states[r + 1].when[info["who"]] == r).all()
+        for i in info["who"]:
+            assert states[r + 1].last[i].any()

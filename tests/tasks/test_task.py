@@ -82,7 +82,7 @@ def test_batch_statistics_are_refused_with_the_alternatives_named(layer):
 
 
 def test_a_model_without_parameters_is_refused():
-    with pytest.raises(InputError, match="no parameters"):
+    with pytest.raises(InputError, match="no free parameters"):
         Task(model=nn.ReLU)
 
 

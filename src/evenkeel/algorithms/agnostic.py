@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
+from evenkeel.algorithms.limits import check
 from evenkeel.algorithms.primal_dual import State
 from evenkeel.algorithms.regions import Everywhere, Region
 from evenkeel.algorithms.work import Work, carry, scaled
@@ -23,6 +24,9 @@ class StochasticAFL:
     sigma: float = 1e-3
     work: Work = field(default_factory=lambda: Work(steps=1))
     region: Region = field(default_factory=Everywhere)
+
+    def __post_init__(self) -> None:
+        check(self)
 
     def init(self, theta: torch.Tensor, n: int) -> State:
         """λ⁰: the member nearest to uniform."""

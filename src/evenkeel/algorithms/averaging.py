@@ -7,6 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 from evenkeel import draws
+from evenkeel.algorithms.limits import check
 from evenkeel.algorithms.regions import Everywhere, Region
 from evenkeel.algorithms.work import Ids, Work
 from evenkeel.protocol import Ask, Key, Round, Step
@@ -43,6 +44,9 @@ class FedAvg:
     work: Work = field(default_factory=Work)
     region: Region = field(default_factory=Everywhere)
 
+    def __post_init__(self) -> None:
+        check(self)
+
     def init(self, theta: torch.Tensor, n: int) -> State:
         """θ⁰."""
         return State(theta=theta)
@@ -67,6 +71,9 @@ class FedSGD:
     cohort: int = 0
     work: Work = field(default_factory=Work)
     region: Region = field(default_factory=Everywhere)
+
+    def __post_init__(self) -> None:
+        check(self)
 
     def init(self, theta: torch.Tensor, n: int) -> State:
         """θ⁰."""

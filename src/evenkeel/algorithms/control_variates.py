@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from evenkeel.algorithms.averaging import sampled
+from evenkeel.algorithms.limits import check
 from evenkeel.algorithms.regions import Everywhere, Region
 from evenkeel.algorithms.work import Work
 from evenkeel.protocol import Ask, Key, Round, Step
@@ -34,6 +35,9 @@ class Scaffold2020:
     cohort: int = 0
     work: Work = field(default_factory=Work)
     region: Region = field(default_factory=Everywhere)
+
+    def __post_init__(self) -> None:
+        check(self)
 
     def init(self, theta: torch.Tensor, n: int) -> State:
         """c = c_i = 0."""

@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from evenkeel import draws
+from evenkeel.algorithms.limits import check
 from evenkeel.algorithms.primal_dual import State
 from evenkeel.algorithms.regions import Everywhere, Region
 from evenkeel.algorithms.work import Ids, Work
@@ -45,6 +46,9 @@ class DRFA:
     cohort: int = 0
     work: Work = field(default_factory=Work)
     region: Region = field(default_factory=Everywhere)
+
+    def __post_init__(self) -> None:
+        check(self)
 
     def init(self, theta: torch.Tensor, n: int) -> State:
         """λ⁰: the member nearest to uniform."""

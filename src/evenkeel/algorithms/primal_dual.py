@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from evenkeel import draws
+from evenkeel.algorithms.limits import check
 from evenkeel.algorithms.regions import Everywhere, Region
 from evenkeel.algorithms.work import Ids, Work, carry, scaled, staleness
 from evenkeel.dual import Constant, Schedule, dual_step
@@ -42,6 +43,9 @@ class ScaffPDIA:
     region: Region = field(default_factory=Everywhere)
     psi: float = 0.0
     cohort: int = 0
+
+    def __post_init__(self) -> None:
+        check(self)
 
     def init(self, theta: torch.Tensor, n: int) -> State:
         """λ¹: the member of Λ nearest to uniform."""

@@ -11,9 +11,9 @@ import torch
 from numpy.typing import NDArray
 
 from evenkeel.algorithms.averaging import State, sampled
+from evenkeel.algorithms.limits import check
 from evenkeel.algorithms.regions import Everywhere, Region
 from evenkeel.algorithms.work import Work
-from evenkeel.errors import InputError
 from evenkeel.protocol import Ask, Key, Round, Step
 
 _SMALL = 1e-10  # keeps F^{q−1} finite where a client's loss is zero
@@ -32,8 +32,7 @@ class QFedAvg:
     region: Region = field(default_factory=Everywhere)
 
     def __post_init__(self) -> None:
-        if not self.q >= 0:
-            raise InputError(f"q = {self.q!r}: must be at least 0; 0 is plain averaging, 1 to 5 are usual")
+        check(self)
 
     def init(self, theta: torch.Tensor, n: int) -> State:
         """θ⁰."""

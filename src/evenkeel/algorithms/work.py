@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from evenkeel.algorithms.limits import check
+from evenkeel.errors import InputError
 from evenkeel.protocol import Replies, Scalar
 
 Vector = NDArray[np.float64]
@@ -30,6 +32,11 @@ class Work:
     control_batch: int = 64
     divisor: float = 0
     dropout: bool = True
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.steps == self.epochs == 0:
+            raise InputError("work: steps = 0 and epochs = 0: nobody would move; give one of them, above 0")
 
     def local(self, eta: float, **more: Scalar) -> dict[str, Scalar]:
         """The settings of a "local" ask."""

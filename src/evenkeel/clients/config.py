@@ -1,8 +1,11 @@
 """The plain settings of each phase, checked once: an unknown or impossible one is refused with a remedy."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
+
+import numpy as np
 
 from evenkeel.errors import InputError, nearest
 
@@ -12,6 +15,15 @@ C = TypeVar("C")
 def _demand(ok: bool, what: str, rule: str) -> None:
     if not ok:
         raise InputError(f"{what}: {rule}")
+
+
+def _count(value: object, lowest: int = 0) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= lowest)
+
+
+def _finite(value: object) -> bool:
+    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    return number and math.isfinite(float(value))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +40,8 @@ class Gradient:
     dropout: bool = True
 
     def __post_init__(self) -> None:
-        _demand(self.batch >= 0, f"gradient: batch = {self.batch}", "must be 0 (all rows) or more")
-        _demand(self.index >= 0, f"gradient: index = {self.index}", "must be 0 or more")
+        _demand(_count(self.batch), f"gradient: batch = {self.batch!r}", "must be 0 (all rows) or more")
+        _demand(_count(self.index), f"gradient: index = {self.index!r}", "must be 0 or more")
 
     @property
     def phase(self) -> str:
@@ -55,13 +67,20 @@ class Local:
     dropout: bool = True
 
     def __post_init__(self) -> None:
-        _demand(self.eta > 0, f"local: eta = {self.eta}", "must be above 0")
-        one = (self.steps > 0) != (self.epochs > 0) and min(self.steps, self.epochs) == 0
-        _demand(one, f"local: steps = {self.steps}, epochs = {self.epochs}", "give one of them, above 0")
-        _demand(self.batch >= 0, f"local: batch = {self.batch}", "must be 0 (all rows) or more")
-        _demand(self.control_batch >= 0, f"local: control_batch = {self.control_batch}", "must be 0 (all rows) or more")
-        _demand(self.divisor >= 0, f"local: divisor = {self.divisor}", "must be 0 (steps taken) or more")
-        _demand(self.snapshot >= -1, f"local: snapshot = {self.snapshot}", "must be a step from 0, or -1 for none")
+        _demand(_finite(self.eta) and self.eta > 0, f"local: eta = {self.eta!r}", "must be above 0 and finite")
+        one = _count(self.steps) and _count(self.epochs) and (self.steps > 0) != (self.epochs > 0)
+        _demand(one, f"local: steps = {self.steps!r}, epochs = {self.epochs!r}", "give one of them, above 0")
+        for name in ("batch", "control_batch"):
+            value = getattr(self, name)
+            _demand(_count(value), f"local: {name} = {value!r}", "must be 0 (all rows) or more")
+        _demand(
+            _finite(self.divisor) and self.divisor >= 0,
+            f"local: divisor = {self.divisor!r}",
+            "must be 0 (steps taken) or more",
+        )
+        _demand(
+            _count(self.snapshot, -1), f"local: snapshot = {self.snapshot!r}", "must be a step from 0, or -1 for none"
+        )
 
     @property
     def control(self) -> Gradient:
@@ -96,3 +115,14 @@ def settings(kind: type[C], config: Mapping[str, Any]) -> C:
     if kind is Local and "eta" not in config:
         raise InputError("local: eta is not given: the local step size has no default; set eta")
     return kind(**config)
+
+
+def demand_theta(phase: str, shared: Mapping[str, Any]) -> None:
+    """Every phase is asked at some θ.
+
+    >>> demand_theta("probe", {"thetta": 0})
+    Traceback (most recent call last):
+    evenkeel.errors.InputError: ask 'probe': no 'theta' among what it shares (thetta); give one
+    """
+    if "theta" not in shared:
+        raise InputError(f"ask {phase!r}: no 'theta' among what it shares ({', '.join(shared) or 'nothing'}); give one")

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from evenkeel.clients.config import Gradient, Local, Probe, Score, settings
+from evenkeel.clients.config import Gradient, Local, Probe, Score, demand_theta, settings
 from evenkeel.clients.rows import Client, Part
 from evenkeel.draws import batches
 from evenkeel.errors import InputError, nearest
@@ -150,6 +150,7 @@ def answer_one(task: Task, client: Client, ask: Ask, key: Key) -> Reply:
     """Answer an ask whose `each` values are this client's own."""
     if ask.phase not in STEPS:
         raise InputError(f"phase = {ask.phase!r}: no such client step; {nearest(ask.phase, STEPS)}")
+    demand_theta(ask.phase, ask.shared)
     if client.train.size == 0:
         raise InputError(f"client {client.name!r} has no training rows; drop it or give it some before training")
     return STEPS[ask.phase](task, client, ask, key)

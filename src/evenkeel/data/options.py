@@ -1,6 +1,8 @@
 """Options by name: what a function takes, what values it takes, and a clear line for what it does not."""
 
 import inspect
+import math
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -62,6 +64,17 @@ def number(what: str, value: object, lowest: float, highest: float, remedy: str)
     Traceback (most recent call last):
     evenkeel.errors.InputError: alpha = 0: must be a number in [1e-06, 1e+06]; the paper takes 0.5
     """
-    if not isinstance(value, (int, float)) or not lowest <= value <= highest:
-        raise InputError(f"{what} = {value!r}: must be a number in [{lowest:g}, {highest:g}]; {remedy}")
+    if not isinstance(value, (int, float, np.floating)) or isinstance(value, bool) or not lowest <= value <= highest:
+        raise InputError(f"{what} = {value!r}: must be a number {_interval(lowest, highest)}; {remedy}")
     return float(value)
+
+
+def _interval(lowest: float, highest: float) -> str:
+    """In words where an end is the smallest or the largest float.
+
+    >>> _interval(0, 1), _interval(math.nextafter(0, 1), sys.float_info.max)
+    ('in [0, 1]', 'above 0 and finite')
+    """
+    if highest < sys.float_info.max:
+        return f"in [{lowest:g}, {highest:g}]"
+    return f"{'above 0' if 0 < lowest <= math.ulp(0) else f'of at least {lowest:g}'} and finite"

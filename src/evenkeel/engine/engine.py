@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from evenkeel.clients import Client, Gradient, Local, Probe, Score, answer_one, settings
+from evenkeel.clients import Client, Gradient, Local, Probe, Score, answer_one, demand_theta, settings
+from evenkeel.data.options import whole
 from evenkeel.data.shards import Federation
 from evenkeel.engine.asked import Asked, Attendance, asked, demand_finite
 from evenkeel.engine.chunks import Chunk, Results, cut, gathered
 from evenkeel.engine.dense import Dense
+from evenkeel.engine.fit import demand_fit
 from evenkeel.engine.flat import Flat
 from evenkeel.engine.kept import Kept
 from evenkeel.engine.layers import layers_of
@@ -49,9 +51,9 @@ def single_threaded() -> Iterator[None]:
 class Engine:
     """Answers asks for all clients of a federation, and agrees with `Loop`.
 
-    `memory` is what it may take beyond the data, in bytes; `workers` are threads (None: one a core). The result does
-    not depend on the timing of threads. Another `workers` or `memory` may cut other chunks, which changes the order of
-    float sums, and so last digits.
+    `memory` is what it may take beyond the data, in bytes; `workers` are threads (None or 0: one a core). The result
+    does not depend on the timing of threads. Another `workers` or `memory` may cut other chunks, which changes the
+    order of float sums, and so last digits.
     """
 
     task: Task
@@ -60,6 +62,11 @@ class Engine:
     memory: int = 2**31
     workers: int | None = None
     attendance: Attendance | None = None
+
+    def __post_init__(self) -> None:
+        if self.workers is not None:
+            whole("workers", self.workers, 0)
+        whole("memory", self.memory, 0)
 
     @property
     def n(self) -> int:
@@ -94,6 +101,7 @@ class Engine:
     @cached_property
     def path(self) -> Path:
         """The fastest way to compute that this model allows."""
+        demand_fit(self.task, self.federation)
         general = Vmapped(self.task, self.train, memory=self.memory // 4 // self.threads, kept=Kept(room=0))
         layers = layers_of(self.task, self.federation.x.dim() - 1)
         if layers is not None:
@@ -129,6 +137,7 @@ class Engine:
         if ask.phase not in _KINDS:
             raise InputError(f"phase = {ask.phase!r}: no such client step; {nearest(ask.phase, _KINDS)}")
         settings(_KINDS[ask.phase], ask.config)
+        demand_theta(ask.phase, ask.shared)
         if len(self.train.empty):
             name = self.federation.names[self.train.empty[0]]
             raise InputError(f"client {name!r} has no training rows; drop it or give it some before training")

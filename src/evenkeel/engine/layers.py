@@ -27,12 +27,20 @@ class Layer:
 
 
 def _modules(module: nn.Module, name: str = "") -> Iterator[tuple[str, nn.Module]]:
-    """The modules of nested Sequentials in the order in which they run."""
+    """The modules of nested Sequentials in the order in which they run, one that runs twice twice."""
     if type(module) is not nn.Sequential:
         yield name, module
         return
-    for child, part in module.named_children():
+    for child, part in module._modules.items():  # `named_children` leaves out repetitions
         yield from _modules(part, f"{name}.{child}" if name else child)
+
+
+def _plain(module: nn.Module) -> bool:
+    """Whether modules do what their type says and no more: no hooks, no shared, fixed or computed parameters."""
+    parts = list(module.modules())
+    hooked = any(m._forward_hooks or m._forward_pre_hooks or "forward" in vars(m) for m in parts)
+    held = [p for m in parts for p in m._parameters.values() if p is not None]
+    return not hooked and len({id(p) for p in held}) == len(held) and all(p.requires_grad for p in held)
 
 
 def layers_of(task: Task, row_dim: int) -> tuple[Layer, ...] | None:
@@ -46,6 +54,8 @@ def layers_of(task: Task, row_dim: int) -> tuple[Layer, ...] | None:
     >>> layers_of(build("cnn", (1, 4, 4), 3), 3) is None
     True
     """
+    if not _plain(task.template):
+        return None
     places = {place.name: place for place in task.places}
     layers: list[Layer] = []
     flat, calls, seen = row_dim == 1, 0, set[nn.Module]()

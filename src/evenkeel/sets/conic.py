@@ -107,7 +107,7 @@ def project_blocks(z: Vector, parts: Sequence[tuple[Block, float]]) -> Vector:
     P = sparse.block_diag([sparse.csc_matrix((inside, inside)), sparse.eye(n)], format="csc")
     square = _solved(P, np.zeros(inside + n), A, b, cones)
     if square.status == clarabel.SolverStatus.Solved:
-        return z + np.asarray(square.x)[inside:]
+        return np.asarray(z + np.asarray(square.x)[inside:])
     radius = sparse.hstack([sparse.csc_matrix((n + 1, inside)), -sparse.eye(n + 1, n, -1), -sparse.eye(n + 1, 1)])
     A = sparse.vstack([sparse.hstack([A, sparse.csc_matrix((A.shape[0], 1))]), radius], format="csc")
     q = np.append(np.zeros(inside + n), 1.0)
@@ -119,7 +119,7 @@ def project_blocks(z: Vector, parts: Sequence[tuple[Block, float]]) -> Vector:
         [*cones, clarabel.SecondOrderConeT(n + 1)],
     )
     found = [np.asarray(s.x)[inside : inside + n] for s in (square, distance)]
-    return z + min(found, key=lambda y: float(y @ y))
+    return np.asarray(z + min(found, key=lambda y: float(y @ y)))
 
 
 def _solved(P: Any, q: Vector, A: Any, b: Vector, cones: list[Any]) -> Any:  # noqa: ANN401 — Clarabel ships no types

@@ -39,7 +39,8 @@ class Task:
     """Any `torch.nn.Module` factory with a per-row loss; a client's f_i is the mean of its rows' losses + l2/2·‖θ‖².
 
     `kind` is "classification" (cross-entropy), "regression" (squared error) or "binary" (logistic). `dtype` and
-    `device` are those of θ; floating data are brought to them, whole numbers (tokens) stay what they are.
+    `device` are those of θ; floating data are brought to them, whole numbers (tokens) stay what they are. Parameters
+    that do not require a gradient stay as the factory made them under seed 0, and are no part of θ.
 
     >>> task = Task(model=lambda: nn.Linear(3, 2), kind="classification")
     >>> theta = task.init(0)
@@ -58,9 +59,9 @@ class Task:
             raise InputError(f"kind = {self.kind!r}: no such loss; {nearest(self.kind, LOSSES)}")
         if not self.l2 >= 0:
             raise InputError(f"l2 = {self.l2}: must be 0 or more; 0 switches the ridge term off")
-        refuse_batch_norm(self.template)
+        refuse_unfit(self.template)
         if self.d == 0:
-            raise InputError("the model has no parameters: nothing can be learned; give a model with at least one")
+            raise InputError("the model has no free parameters: nothing can be learned; give a model with at least one")
 
     @cached_property
     def template(self) -> nn.Module:
@@ -76,6 +77,8 @@ class Task:
         """Where each parameter lies in θ, in the model's own order."""
         found, at = [], 0
         for name, p in self.template.named_parameters():
+            if not p.requires_grad:
+                continue
             found.append(Place(name, p.shape, at, at + p.numel()))
             at += p.numel()
         return tuple(found)
@@ -93,12 +96,26 @@ class Task:
 
     def init(self, seed: int) -> Tensor:
         """Start values θ⁰, the factory's own initialisation under this seed."""
-        return torch.cat([p.detach().reshape(-1) for p in self.fresh(seed).parameters()])
+        return torch.cat([p.detach().reshape(-1) for p in self.fresh(seed).parameters() if p.requires_grad])
 
     def unflatten(self, theta: Tensor) -> dict[str, Tensor]:
-        """θ as a state_dict: views of θ for the parameters, the model's own buffers."""
-        parameters = {p.name: theta[p.first : p.last].view(p.shape) for p in self.places}
-        return parameters | dict(self.template.named_buffers())
+        """θ as a state_dict: views of θ for the parameters (one view for shared ones), the model's own for the rest."""
+        views = {p.name: theta[p.first : p.last].view(p.shape) for p in self.places}
+        rest = {name: value.detach() for name, value in self._fixed.items()}
+        return rest | views | {name: views[first] for name, first in self._shared.items()}
+
+    @cached_property
+    def _fixed(self) -> dict[str, Tensor]:
+        """Buffers, and parameters that are not learned."""
+        parameters = self.template.named_parameters(remove_duplicate=False)
+        return {name: p for name, p in parameters if not p.requires_grad} | dict(self.template.named_buffers())
+
+    @cached_property
+    def _shared(self) -> dict[str, str]:
+        """Further names of parameters that several layers share."""
+        first = {id(p): name for name, p in self.template.named_parameters() if p.requires_grad}
+        every = self.template.named_parameters(remove_duplicate=False)
+        return {name: first[id(p)] for name, p in every if first.get(id(p), name) != name}
 
     def flatten(self, state: Mapping[str, Tensor]) -> Tensor:
         """A state_dict as θ: `flatten(unflatten(theta))` is `theta`."""
@@ -134,11 +151,16 @@ class Task:
         return SCORES[self.kind](self.outputs(theta, x), y)
 
 
-def refuse_batch_norm(module: nn.Module) -> None:
-    """Raise on batch normalisation: its running statistics are state that no flat θ holds.
+def refuse_unfit(module: nn.Module) -> None:
+    """Raise on lazy layers, and on batch normalisation: its running statistics are state that no flat θ holds.
 
-    >>> refuse_batch_norm(nn.GroupNorm(2, 4))
+    >>> refuse_unfit(nn.GroupNorm(2, 4))
     """
+    for name, parameter in module.named_parameters():
+        if isinstance(parameter, nn.parameter.UninitializedParameter):
+            raise InputError(
+                f"parameter {name!r} has no shape yet: give its layer the number of inputs; nn.Linear does"
+            )
     for name, part in module.named_modules():
         if getattr(part, "track_running_stats", False) or isinstance(part, nn.modules.batchnorm._BatchNorm):
             raise InputError(
