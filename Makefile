@@ -40,8 +40,9 @@ bench: $(STAMP) ## benchmarks, each a ratio measured in one run
 reproduce: $(STAMP) ## reproduce every figure and table of the paper into runs/paper; a stop loses nothing
 	$(BIN)/evenkeel reproduce all --out runs/paper
 
-study: $(STAMP) ## which protocol explains the paper's Table 1: run the variants, write the table into the docs
+study: $(STAMP) ## which protocol explains the paper's Table 1: run the variants, write the tables into the docs
 	$(BIN)/python scripts/protocol_study.py --out runs/paper
+	$(BIN)/python scripts/paper_pages.py --out runs/paper
 
 docs: $(STAMP) ## build the handbook into site/, with warnings as errors and every internal link checked
 	@$(BIN)/python -m pip install -q -c constraints.txt -e '.[docs]'

@@ -19,7 +19,7 @@ def run(*arguments, code=0):
 def test_a_figure_leaves_its_json_and_its_charts(tmp_path):
     result = run("fig1", "--out", str(tmp_path / "new" / "folder"))
     folder = tmp_path / "new" / "folder"
-    assert sorted(p.name for p in folder.iterdir()) == ["fig1.json", "fig1.png", "fig1.svg"]
+    assert sorted(p.name for p in folder.iterdir()) == ["fig1.json", "fig1.md", "fig1.png", "fig1.svg"]
     assert (folder / "fig1.png").read_bytes().startswith(b"\x89PNG")
     stored = json.loads((folder / "fig1.json").read_text())
     assert f"Verdict: {stored['verdict']}." in result.stdout
@@ -33,7 +33,7 @@ def test_json_is_alone_on_standard_output_and_the_same_as_the_file(tmp_path):
     keys = ["evenkeel", "schema", "figure", "title", "verdict", "agrees", "notes", "claims", "result", "measured"]
     assert list(held) == keys
     assert held["agrees"] == all(c["agrees"] for c in held["claims"])
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["fig2.json"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["fig2.json", "fig2.md"]
 
 
 def test_figure_3_states_for_each_phi_what_was_found(tmp_path):

@@ -41,7 +41,11 @@ def test_everything_is_made_once(tmp_path, parts):
     assert parts == ["one", "two mnist 1", "two cifar10 1"]
     assert "The two cifar10 1" in out
     held = json.loads((tmp_path / "all.json").read_text())
-    assert [p["files"] for p in held["parts"]] == [["one.json"], ["two-mnist.json"], ["two-cifar10.json"]]
+    assert [p["files"] for p in held["parts"]] == [
+        ["one.md", "one.json"],
+        ["two-mnist.md", "two-mnist.json"],
+        ["two-cifar10.md", "two-cifar10.json"],
+    ]
     parts.clear()
     assert json.loads(run("--json", "--out", tmp_path).stdout) == held
     assert parts == []

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 import evenkeel
+from evenkeel.cli.figure_page import markdown
 from evenkeel.cli.save import as_json, save
 from evenkeel.cli.screen import plain
 from evenkeel.errors import InputError
@@ -48,8 +49,9 @@ def made(name: str, stem: str, folder: Path, make: Callable[[], "Figure"], *, ch
     report = as_json({"evenkeel": evenkeel.__version__, "schema": 1, **held(name, figure), "measured": measured})
     for kind, picture in pictures.items():
         _keep(folder / f"{stem}.{kind}", picture)
+    save(folder / f"{stem}.md", markdown(figure))
     save(folder / f"{stem}.json", report)
-    files = (*(f"{stem}.{kind}" for kind in pictures), f"{stem}.json")
+    files = (*(f"{stem}.{kind}" for kind in pictures), f"{stem}.md", f"{stem}.json")
     return Made(figure=figure, report=report, files=files, measured=measured)
 
 

@@ -51,6 +51,16 @@ VARIANTS: Mapping[str, Variant] = {
     "by-size": Variant(
         what="FedAvg weighted by size", setting=_STEPS, algorithms=("fedavg",), changes={"algorithm.weighting": "size"}
     ),
+    "control-full": Variant(
+        what="c_i of all rows", setting=_STEPS, changes={"work.control_batch": 0}, algorithms=("scaff-pd-ia",)
+    ),
+    "cohort-10": Variant(
+        what="10 of the 100 clients a round",
+        setting=_STEPS,
+        changes={"algorithm.cohort": 10},
+        algorithms=("fedavg", "scaff-pd-ia"),
+    ),
+    "all-rows": Variant(what="all 70,000 rows", setting=_STEPS, changes={"data.part": "all"}),
     "cap": Variant(what="Dirichlet with a cap of N/n", setting=_STEPS, changes={"partition.cap": True}),
     # by epochs
     "epochs": Variant(what="class-ordered split, five epochs, batch 64", setting=_EPOCHS, algorithms=_SIX),

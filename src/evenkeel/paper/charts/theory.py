@@ -72,13 +72,13 @@ def _kind(c: Row) -> str:
 
 
 def _guide(x: Any, y: Any, start: tuple[float, float], power: int, most: float) -> list[Chart]:  # noqa: ANN401
-    """A black line of the printed slope through one point, with its name at its end."""
+    """A black line of the printed slope from one point on, with its name there."""
     alt = altair()
     label = "1/R" + "²" * (power == -2)
     r, e = start
     ends = [{"R": r, "error": e}, {"R": most, "error": e * (most / r) ** power}]
     line = alt.Chart(rows(*ends)).mark_line(color=INK, strokeWidth=1.2).encode(x=x, y=y)
-    text = alt.Chart(rows({**ends[1], "label": label})).mark_text(dx=0, dy=-10, align="right", color=INK, fontSize=12)
+    text = alt.Chart(rows({**ends[0], "label": label})).mark_text(dx=6, dy=-4, align="left", color=INK, fontSize=12)
     return [line, text.encode(x=x, y=y, text="label:N")]
 
 
@@ -103,7 +103,7 @@ def _noisy(curves: Sequence[Row]) -> Chart:
     x = _log("x", "R", "round R", (1, most), [10**k for k in range(6)])
     y = _log("y", "error", "squared distance to θ*", (1e-6, 2), [10.0**k for k in range(-6, 1, 2)])
     names = list(dict.fromkeys(c["problem"] for c in chosen))
-    kinds = list(dict.fromkeys(_kind(c) for c in sorted(chosen, key=_kind, reverse=True)))
+    kinds = sorted({_kind(c) for c in chosen}, key=lambda kind: (kind.startswith("c"), kind))
     lines = alt.Chart(rows(*_curves(chosen))).mark_line(strokeWidth=1.6)
     drawn = lines.encode(x=x, y=y, color=_key(names, COLOURS), strokeDash=_dash("kind", kinds), detail="id:N")
     guide = _guide(x, y, (10, 1.0), -1, most)
@@ -173,9 +173,13 @@ def _gaps(found: Sequence[Row]) -> Chart:
     y = _log("y", "value", "largest gap over λ in Λ", (low, high), marks)
     palette = {f"φ = {name}": colour for name, colour in PHIS.items()}
     names = list(dict.fromkeys(d["name"] for d in data))
-    lines = alt.Chart(rows(*data)).mark_line(strokeWidth=1.8, point={"size": 30})
-    drawn = lines.encode(x=x, y=y, color=_key(names, palette), strokeDash=_dash("kind", ["measured", "bound"]))
-    return _panel([drawn], "Generalisation gap", "error on fresh rows less error on training rows")
+    lines, spots = (alt.Chart(rows(*data)).encode(x=x, y=y, color=_key(names, palette)) for _ in range(2))
+    drawn = lines.mark_line(strokeWidth=1.8).encode(strokeDash=_dash("kind", ["measured", "bound"]))
+    return _panel(
+        [drawn, spots.mark_circle(size=36, opacity=1)],
+        "Generalisation gap",
+        "error on fresh rows less error on training rows",
+    )
 
 
 def _skewness(found: Sequence[Row]) -> Chart:
