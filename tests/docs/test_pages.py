@@ -1,4 +1,4 @@
-"""What the pages say is run: their Python from top to bottom, and their commands against the command line's own help."""
+"""What the pages say is run: their Python from top to bottom, their commands against the command line's help."""
 
 import re
 from pathlib import Path
@@ -41,7 +41,7 @@ def test_the_python_of_a_page_runs_from_top_to_bottom(page, tables, tmp_path, mo
     monkeypatch.chdir(tmp_path)
     space = {"__name__": "__page__"}
     for block in blocks(page, "python"):
-        exec(compile(block, str(page), "exec"), space)
+        exec(compile(block, str(page), "exec"), space)  # noqa: S102 - our own pages
 
 
 def commands(page):
@@ -72,3 +72,20 @@ def test_every_index_has_a_section_with_its_misuse():
     named = {name for heading in sections for name in re.findall(r"`(\w+)`", heading)}
     assert named == set(INDICES)
     assert text.count("**Misuse.**") == len(sections)
+
+
+WRITTEN = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+LINK = re.compile(r"\]\((?!https?://|mailto:|#)([^)#\s]+)")
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_what_a_page_links_to_is_there(page):
+    text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
+    assert [link for link in LINK.findall(text) if not (page.parent / link).exists()] == []
+
+
+def test_every_page_is_in_the_navigation():
+    text = (ROOT / "mkdocs.yml").read_text("utf-8")
+    pages = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")}
+    notes = {name for name in pages if re.match(r"decisions/\d", name)}  # scripts/handbook/notes.py lists them
+    assert set(re.findall(r"(?:: |- )(\S+\.md)$", text, re.MULTILINE)) == pages - notes

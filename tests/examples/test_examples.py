@@ -19,7 +19,7 @@ SMALL = {
     "hospitals.py": ["--rows", "400", "--rounds", "3"],
     "own_cnn.py": ["--clients", "4", "--rounds", "2"],
 }
-OTHERS = {"federation.py"}  # it starts servers: tested where they are
+OTHERS = {"federation.py"}  # needs Flower: test_federation.py
 
 
 def start(folder, *words):
