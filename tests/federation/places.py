@@ -1,5 +1,7 @@
 """A federation's folder for tests: `new` and `init`, in milliseconds."""
 
+import os
+import shutil
 import subprocess
 from base64 import b64decode
 from pathlib import Path
@@ -29,11 +31,20 @@ def installed_nginx():
     return done.stdout.strip()
 
 
-def as_root():
-    """nginx's workers keep our user, so that they reach a private folder when root runs the tests."""
-    import os
-
-    return ["-g", "user root;"] if os.getuid() == 0 else []
+def installed(program, package=None):
+    """The path of a program of Debian's, installed where that is possible."""
+    path = "/usr/sbin:/sbin:/usr/bin:/bin"
+    if shutil.which(program, path=path) is None:
+        apt = ["apt-get", "-o", "DPkg::Lock::Timeout=300"]
+        options = ["install", "-y", "-qq", "--no-install-recommends", package or program]
+        if os.getuid() != 0 or shutil.which("apt-get") is None:
+            pytest.skip(f"no {program}: install Debian's package {package or program}")
+        subprocess.run([*apt, "update", "-qq"], capture_output=True, timeout=300)
+        subprocess.run([*apt, *options], capture_output=True, timeout=300)
+    found = shutil.which(program, path=path)
+    if found is None:
+        pytest.skip(f"no {program}: Debian's package {package or program} could not be installed")
+    return found
 
 
 def secrets_of(folder):
@@ -54,7 +65,7 @@ def leaks(content, secrets):
 
 
 def _private_number(pem):
-    """The part of a key's text that is the private number alone: the rest of it is the public half, which may be seen."""
+    """The part of a key's text that is the private number alone: the rest is the public half, which may be seen."""
     load = serialization.load_ssh_private_key if b"OPENSSH" in pem else serialization.load_pem_private_key
     key = load(pem, None)
     number = key.private_numbers().private_value.to_bytes((key.key_size + 7) // 8, "big")

@@ -1,5 +1,6 @@
 """`federate new` and `init`: whole, private, repeatable, and never over something else."""
 
+import contextlib
 import os
 import stat
 import subprocess
@@ -12,7 +13,7 @@ pytest.importorskip("flwr", reason="runs in .venv-federate")
 from evenkeel.errors import InputError
 from evenkeel.federation.deploy import layout, pki, writing
 from evenkeel.federation.deploy.initial import Wanted
-from tests.federation.places import as_root, installed_nginx, leaks, made, secrets_of
+from tests.federation.places import installed_nginx, leaks, made, secrets_of
 
 PRIVATE = ["ca.key", "server.key", "executor.secret", "control.secret"]
 
@@ -184,10 +185,8 @@ def test_a_killed_init_is_finished_by_the_next(tmp_path, monkeypatch):
         writing.new(place, "test")
         with monkeypatch.context() as patch:
             patch.setattr(writing, "once", once)
-            try:
+            with contextlib.suppress(KeyboardInterrupt):
                 made(place)
-            except KeyboardInterrupt:
-                pass
         server, _ = made(place)
         assert set(everything(place)) == whole
         for name in server.sites:
@@ -221,7 +220,7 @@ def test_nginx_takes_the_configuration_also_in_a_folder_with_blanks(tmp_path):
     nginx = installed_nginx()
     server, _ = made(tmp_path / "a folder with blanks")
     done = subprocess.run(
-        [nginx, "-t", "-p", server.logs, "-c", server.file("proxy.conf"), "-e", "stderr", *as_root()],
+        [nginx, "-t", "-p", server.logs, "-c", server.file("proxy.conf"), "-e", "stderr"],
         capture_output=True,
         text=True,
     )

@@ -6,20 +6,22 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from evenkeel.federation.deploy.superlink import REMEMBERED, Locks, Once
+from evenkeel.federation.deploy.superlink import KNOWN, REMEMBERED, Locks, Once
 
 SECRET = b"the server's"
 KEY = b64encode(b"a public key").decode()
 
 
 class Flower:
-    """Stands in for SuperLink: counts what reaches it and answers with one status."""
+    """Stands in for SuperLink: counts what reaches it, notes whether it knows the key, answers with one status."""
 
-    def __init__(self, status=200):
-        self.status, self.heard = status, []
+    def __init__(self, status=200, *, known=True):
+        self.status, self.known, self.heard = status, known, []
 
     async def __call__(self, scope, receive, send):
         self.heard.append(scope["path"])
+        if self.known:
+            scope["state"][KNOWN] = True
         await send({"type": "http.response.start", "status": self.status, "headers": []})
         await send({"type": "http.response.body", "body": b""})
 
@@ -31,7 +33,7 @@ def ask(locks, path, *headers):
     async def send(message):
         said.append(message)
 
-    scope = {"type": "http", "path": path, "headers": [(k.encode(), v.encode()) for k, v in headers]}
+    scope = {"type": "http", "path": path, "state": {}, "headers": [(k.encode(), v.encode()) for k, v in headers]}
     asyncio.run(locks(scope, None, send))
     return said[0]["status"]
 
@@ -94,12 +96,23 @@ def test_nothing_signed_is_refused():
     assert ask(Locks(Flower(), SECRET), "/v1/fleet/get-run") == 401
 
 
-def test_a_stranger_cannot_fill_the_memory():
-    """What Flower refuses is forgotten: otherwise a flood of made-up times would be a memory leak."""
-    locks = Locks(Flower(status=401), SECRET)
-    for k in range(200):
+@pytest.mark.parametrize("status", [400, 401, 404, 412, 415, 500])
+def test_a_stranger_cannot_fill_the_memory(status):
+    """Whatever Flower answers: otherwise a flood of made-up times would be a memory leak."""
+    locks = Locks(Flower(status, known=False), SECRET)
+    for k in range(50):
         ask(locks, "/v1/fleet/activate-node", *signed(datetime.now(UTC) + timedelta(microseconds=k, seconds=1)))
     assert len(locks.once.seen) == 0
+
+
+@pytest.mark.parametrize("status", [403, 404, 412, 500])
+def test_what_a_site_signed_is_good_once_even_where_it_failed(status):
+    """A signature of a refused request must not be good for another one."""
+    flower = Flower(status)
+    locks, request = Locks(flower, SECRET), signed()
+    assert ask(locks, "/v1/fleet/push-object", *request) == status
+    assert ask(locks, "/v1/fleet/deactivate-node", *request) == 401
+    assert len(flower.heard) == 1
 
 
 def test_what_is_no_longer_good_is_forgotten():
@@ -154,3 +167,50 @@ def test_a_refusal_is_logged_and_holds_nothing_secret(caplog):
     said = [record.getMessage() for record in caplog.records]
     assert [line for line in said if "192.0.2.7" in line and "used before" in line]
     assert not [line for line in said if "guess" in line or KEY in line or "c2lnbmVk" in line]
+
+
+@pytest.fixture
+def superlink(monkeypatch):
+    """Flower's own server in this process, locked; a way to ask it, and its locks."""
+    pytest.importorskip("flwr", reason="runs in .venv-federate")
+    import httpx
+    from flwr.superlink import extensions, main
+    from flwr.superlink.routers.fleet import node_auth
+
+    from evenkeel.federation.deploy.superlink import lock
+
+    monkeypatch.setattr(extensions, "get_middleware", extensions.get_middleware)  # put back afterwards
+    monkeypatch.setattr(node_auth, "authenticate_node", node_auth.authenticate_node)
+    lock(SECRET)
+    app = main.create_app()
+
+    async def ask(body, headers):
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="https://localhost") as client:
+            return (await client.post("/v1/fleet/activate-node", content=body, headers=headers)).status_code
+
+    def locks(layer=None):
+        layer = layer or app.middleware_stack
+        return layer if isinstance(layer, Locks) else locks(layer.app)
+
+    return lambda body, headers: asyncio.run(ask(body, headers)), locks, app.state.linkstate_factory.state()
+
+
+def test_flowers_own_server_tells_a_registered_key_from_any_other(superlink):
+    """In Flower's real order of checks: a stranger leaves nothing behind, a site's signature is good once."""
+    from tests.federation.knocking import PROTOBUF, body_of, key_headers, new_key, public
+
+    post, locks, state = superlink
+    north, stranger = new_key(), new_key()
+    soon = datetime.now(UTC) + timedelta(seconds=2)  # the locks are made with the first request
+    state.create_node("", "", public(north), 0)
+
+    def activate(key, headers=None, **other):
+        return post(body_of("/v1/fleet/activate-node", key), headers or {**PROTOBUF, **key_headers(key, soon), **other})
+
+    assert activate(stranger) == 412
+    assert activate(stranger, **{"content-type": "text/plain"}) == 415
+    assert activate(north, **{"content-type": "text/plain"}) == 415
+    assert len(locks().once.seen) == 0
+    once = {**PROTOBUF, **key_headers(north, soon)}
+    assert [activate(north, once) for _ in range(2)] == [200, 401]
+    assert len(locks().once.seen) == 1

@@ -16,11 +16,11 @@ from evenkeel.federation.deploy.processes import Family
 
 SLEEP = (sys.executable, "-c", "import time; time.sleep(60)")
 DEAF = (sys.executable, "-c", "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)")
-PARENT = (
-    sys.executable, "-c",
-    "import subprocess, sys, time; p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']);"
-    "print(p.pid, flush=True); time.sleep(60)",
-)  # fmt: skip
+_PARENT = """import subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+print(child.pid, flush=True)
+time.sleep(60)"""
+PARENT = (sys.executable, "-c", _PARENT)
 
 
 def alive(pid):

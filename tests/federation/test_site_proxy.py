@@ -16,8 +16,9 @@ import pytest
 pytest.importorskip("flwr", reason="runs in .venv-federate")
 
 from evenkeel.federation.deploy import proxy
+from evenkeel.federation.deploy.coordinating import free
 from evenkeel.federation.deploy.rehearsing import free_ports
-from tests.federation.places import as_root, installed_nginx, made
+from tests.federation.places import installed_nginx, made
 
 
 class Inside(BaseHTTPRequestHandler):
@@ -33,7 +34,7 @@ class Inside(BaseHTTPRequestHandler):
         self.send_header("content-length", "0")
         self.end_headers()
 
-    do_GET = do_PUT = do_DELETE = do_POST
+    do_GET = do_PUT = do_DELETE = do_POST  # noqa: N815 — the names that http.server looks for
 
     def log_message(self, *_):
         pass
@@ -49,10 +50,10 @@ def server(tmp_path_factory):
     own.load_cert_chain(server.file("server.pem"), server.file("server.key"))
     inside.socket = own.wrap_socket(inside.socket, server_side=True)
     threading.Thread(target=inside.serve_forever, daemon=True).start()
-    command = [nginx, "-p", server.logs, "-c", server.file("proxy.conf"), "-e", "stderr", *as_root()]
+    command = [nginx, "-p", server.logs, "-c", server.file("proxy.conf"), "-e", "stderr"]
     process = subprocess.Popen(command)
     late = time.monotonic() + 20
-    while socket.socket().connect_ex(("127.0.0.1", port)) and time.monotonic() < late:
+    while free(port) and time.monotonic() < late:
         time.sleep(0.05)
     yield server
     process.terminate()
@@ -222,16 +223,17 @@ def test_old_tls_is_refused(server, version):
         context.minimum_version = context.maximum_version = ssl.TLSVersion[version]
     with (
         socket.create_connection(("127.0.0.1", server.port), timeout=20) as plain,
-        pytest.raises(OSError, match="(?i)tls|ssl|reset|version"),
+        pytest.raises(OSError, match=r"(?i)tls|ssl|reset|version"),
     ):
         context.wrap_socket(plain)
 
 
 def test_a_site_does_not_believe_another_server(server):
     """A machine in between has no certificate of our authority."""
+    trusted = ssl.create_default_context()
+    connection = http.client.HTTPSConnection("127.0.0.1", server.port, context=trusted, timeout=20)
     with pytest.raises(ssl.SSLCertVerificationError):
-        trusted = ssl.create_default_context()
-        http.client.HTTPSConnection("127.0.0.1", server.port, context=trusted, timeout=20).request("POST", "/")
+        connection.request("POST", "/")
 
 
 def test_a_body_of_a_gigabyte_is_refused_before_it_is_sent(server, heard):

@@ -2,7 +2,7 @@
 
 import typer
 
-from evenkeel.cli import federate_keys, federate_run
+from evenkeel.cli import federate_keys, federate_run, federate_status
 
 app = typer.Typer(
     help="A real federation over several machines: new, init, up, join, status, stop, revoke.",
@@ -11,6 +11,6 @@ app = typer.Typer(
 )
 for command in (
     *(federate_keys.new, federate_keys.init, federate_run.up, federate_run.join),
-    *(federate_run.status, federate_run.stop, federate_keys.revoke),
+    *(federate_status.status, federate_run.stop, federate_keys.revoke),
 ):
     app.command()(command)

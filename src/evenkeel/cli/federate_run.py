@@ -1,16 +1,14 @@
-"""`evenkeel federate up`, `join`, `status` and `stop`: real processes, and how they go."""
+"""`evenkeel federate up`, `join` and `stop`: real processes."""
 
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
 from evenkeel.cli.federating import Folder, interruptible, needed, say, states
-from evenkeel.cli.save import as_json
 from evenkeel.cli.screen import patience, stderr, stdout
-from evenkeel.errors import InputError, RunFailedError
+from evenkeel.errors import InputError
 
 if TYPE_CHECKING:
     from evenkeel.federation.deploy.layout import Server
@@ -118,42 +116,6 @@ def stop(folder: Folder) -> None:
 
     ended = [name for state in states(Path(folder)) for name in processes.stop(state)]
     say(f"ended: {', '.join(ended)}" if ended else "nothing runs here")
-
-
-def status(
-    folder: Folder, json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False
-) -> None:
-    """Say what runs here, which sites are there, and how far the last run is.
-
-    Example:  evenkeel federate status hospitals
-    """
-    found = [_found(state) for state in states(Path(folder))]
-    if json:
-        typer.echo(as_json({"kind": "federation", "places": found}))
-        return
-    console = stdout()
-    for place in found or [{"place": folder, "processes": {}}]:
-        alive = ", ".join(f"{name} {pid}" for name, pid in place["processes"].items()) or "nothing runs"
-        console.print(Text(f"{place['place']}: {alive}"), soft_wrap=True)
-        for site in place.get("sites", ()):
-            console.print(
-                Text(f"  {site['name']:<20} {'is there' if site['online'] else 'is not there'}"), soft_wrap=True
-            )
-
-
-def _found(state: Path) -> dict[str, Any]:
-    from evenkeel.federation.deploy import processes
-
-    held = processes.running(state)
-    out: dict[str, Any] = {"place": str(state.parent), "processes": held.get("children", {})}
-    if state.parent.name == "server" and "superlink" in out["processes"]:
-        with suppress(RunFailedError, ImportError):
-            from evenkeel.federation.deploy.control import Control
-            from evenkeel.federation.deploy.layout import opened
-
-            nodes = Control.of(opened(state.parent.parent)).nodes()
-            out["sites"] = [{"name": node.name, "online": node.online} for node in nodes]
-    return out
 
 
 def _tell(place: Path) -> None:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evenkeel.errors import InputError, RunFailedError
-from evenkeel.federation.deploy import commands, joining, layout, processes, writing
+from evenkeel.federation.deploy import commands, joining, layout, writing
 from evenkeel.federation.deploy.control import Control, Outcome, healthy
 from evenkeel.federation.deploy.following import Follower, Tries
-from evenkeel.federation.deploy.layout import Server, Site
+from evenkeel.federation.deploy.layout import Server
 from evenkeel.federation.deploy.processes import Family
 from evenkeel.runs import Spec
 from evenkeel.runs.observers import Observer
@@ -27,7 +27,6 @@ class Wish:
     folder: Path
     wait: float
     local: Sequence[str] = ()
-    keep: bool = False
 
 
 def up(server: Server, wish: Wish, observer: Observer, tell: Callable[[str], None]) -> bool:
@@ -42,6 +41,7 @@ def up(server: Server, wish: Wish, observer: Observer, tell: Callable[[str], Non
         for name in wish.local:
             site = layout.site_opened(server.site(name))
             joining.start(family, site, joining.checked(site))
+        server.file(layout.LAST_RUN).write_text(f"{wish.folder.absolute()}\n", "utf-8")
         follower.begin(wish.spec)
         outcome = "failed"
         try:
@@ -178,17 +178,3 @@ def _tend(family: Family, tell: Callable[[str], None]) -> None:
     for line in family.tend():
         tell(line)
     family.demand_hope()
-
-
-def as_site(server: Server, name: str) -> Site:
-    """A site of this federation whose folder is still here."""
-    folder = server.site(name)
-    if not (folder / "key").is_file():
-        raise InputError(f"{folder}: its key is not here: it was sent away, or is the site's own; start it there")
-    return layout.site_opened(folder)
-
-
-def processes_of(folder: Path) -> dict[str, object]:
-    """Who runs in a federation's or a site's folder."""
-    state = folder / "server" / processes.RUNNING
-    return processes.running(state if state.parent.is_dir() else folder / processes.RUNNING)

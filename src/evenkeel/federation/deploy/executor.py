@@ -16,6 +16,7 @@ from typing import Any
 
 PRELOAD = (
     "torch",
+    "sklearn.datasets",  # most of a second of a child's time, where a rehearsal's rows come from there
     "flwr.supernode.cli",
     "flwr.superlink.cli",
     "evenkeel.engine",

@@ -1,7 +1,9 @@
 """Where everything of a federation lies: `app/` is what sites read and run, `server/` stays, `sites/NAME/` is sent.
 
 ```
-DIR/app/            task.py, data.py, spec.toml, pyproject.toml: the same on every site
+DIR/spec.toml       what is trained, and how
+DIR/data.py         the loader of rows that sites are given as a start
+DIR/app/            app.py, task.py, pyproject.toml: the same on every site
 DIR/server/         keys, proxy.conf, units/, logs/: for the coordinating machine alone
 DIR/sites/NAME/     key, certificate of the authority, settings, unit: for that site alone
 DIR/SEND.md         what to send to whom
@@ -19,6 +21,9 @@ from evenkeel.runs.toml import literal
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,38}[A-Za-z0-9])?")
 _LABEL = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)")
+
+
+LAST_RUN = "run"  # holds the path of the run's folder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +77,12 @@ class Server:
     def file(self, name: str) -> Path:
         """A file that stays on the server."""
         return self.folder / name
+
+    @property
+    def last_run(self) -> Path | None:
+        """The folder of the run that `up` follows or followed last."""
+        file = self.file(LAST_RUN)
+        return Path(file.read_text("utf-8").strip()) if file.is_file() else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

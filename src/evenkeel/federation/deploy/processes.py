@@ -180,6 +180,7 @@ def _started(command: Command, environment: Mapping[str, str], log: Path) -> sub
             stderr=handle,
             env={**os.environ, **environment},
             start_new_session=True,
+            umask=0o077,
         )
     except OSError as error:
         raise RunFailedError(f"{command[0]}: cannot be started ({(error.strerror or str(error)).lower()})") from None

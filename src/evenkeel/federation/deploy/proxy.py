@@ -62,6 +62,8 @@ http {
             proxy_ssl_verify on;
             proxy_ssl_name localhost;
             proxy_http_version 1.1;
+            proxy_request_buffering off;  # straight through: nothing of a body or an answer is written to disk
+            proxy_max_temp_file_size 0;
             proxy_next_upstream off;
             proxy_read_timeout 120s;
             proxy_set_header Connection "";

@@ -26,13 +26,15 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Callable[[], Awaitable[Message]], Send], Awaitable[None]]
 
 CONTROL_HEADER = "evenkeel-control"
+KNOWN = "evenkeel_known"  # in a request's state: a registered key signed it
 REMEMBERED = 320.0  # seconds; Flower takes a signature for 300, and 5 on either side for clocks
 _REFUSED = 401
+_FAILED = 400  # and above
 _log = getLogger("flwr")
 
 
 class Once:
-    """What was signed so far. Only what Flower then accepts is remembered, so a stranger cannot fill the memory.
+    """What was signed so far. Only what a registered key signed stays, so a stranger cannot fill the memory.
 
     >>> once = Once(born=datetime(2026, 1, 1, tzinfo=UTC))
     >>> signed = "2026-01-01T00:00:01+00:00"
@@ -58,7 +60,7 @@ class Once:
         return True
 
     def forget(self, signed: str, key: bytes) -> None:
-        """Flower refused it: it was nobody's."""
+        """It was nobody's."""
         self.seen.pop((signed, key), None)
 
 
@@ -91,10 +93,13 @@ class Locks:
             await _refuse(scope, send, "a signature that was used before, or is older than this server")
             return
 
+        state = scope.setdefault("state", {})
+
         async def watched(message: Message) -> None:
-            if message["type"] == "http.response.start" and message["status"] == _REFUSED:
-                _tell(scope, "no registered key signed it")
+            if message["type"] == "http.response.start" and KNOWN not in state:
                 self.once.forget(signed, key)
+                if message["status"] >= _FAILED:
+                    _tell(scope, f"no registered key signed it ({message['status']})")
             await send(message)
 
         await self.app(scope, receive, watched)
@@ -121,15 +126,39 @@ async def _refuse(scope: Scope, send: Send, why: str) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-def main() -> None:
-    """Start SuperLink with the locks in front; the first argument is the file of the server's secret."""
+def noting(authenticate: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Flower's own check of a node's signature, and a note where the key is a registered one.
+
+    Flower refuses some requests before this check, and lets whoever has any key at all ask to be activated.
+    """
+
+    def check(request: Any) -> None:  # noqa: ANN401 — Starlette's
+        from flwr.superlink.dependencies.linkstate import get_linkstate
+
+        authenticate(request)
+        key = b64decode(request.headers["flwr-public-key"])
+        if get_linkstate(request).get_node_id_by_public_key(key) is not None:
+            request.scope["state"][KNOWN] = True
+
+    return check
+
+
+def lock(secret: bytes) -> None:
+    """Every SuperLink that this process starts from now on has the locks."""
     from flwr.superlink import extensions
-    from flwr.superlink.cli import flower_superlink
+    from flwr.superlink.routers.fleet import node_auth
     from starlette.middleware import Middleware
 
-    secret = Path(sys.argv.pop(1)).read_bytes()
     ours = Middleware(partial(Locks, secret=secret))
     extensions.get_middleware = lambda: (ours,)
+    node_auth.authenticate_node = noting(node_auth.authenticate_node)
+
+
+def main() -> None:
+    """Start SuperLink with the locks in front; the first argument is the file of the server's secret."""
+    from flwr.superlink.cli import flower_superlink
+
+    lock(Path(sys.argv.pop(1)).read_bytes())
     flower_superlink()
 
 
