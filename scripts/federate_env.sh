@@ -10,5 +10,5 @@ if [ -e "$stamp" ] && [ "$stamp" -nt pyproject.toml ] && [ "$stamp" -nt constrai
 test -x "$folder/bin/python" || "${PYTHON:-python3}" -m venv "$folder"
 pip() { "$folder/bin/python" -m pip install -q -c constraints-federate.txt "$@"; }
 pip torch==2.13.0 # first and pinned: a plain `pip install torch` would draw gigabytes of CUDA packages
-pip -e '.[federate]' pytest pytest-benchmark
+pip -e '.[federate]' pytest pytest-benchmark pytest-xdist
 touch "$stamp"

@@ -19,6 +19,7 @@ from tests.federation.small import ENVIRONMENT
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
+HURRIED = Path(__file__).parent / "hurried"
 APP = {
     "app.py": "from tests.federation.faulty import client as make_client, server as make_server\n\n"
     "client = make_client()\nserver = make_server()\n",
@@ -46,12 +47,13 @@ wait = 300.0
 class Deployment:
     """Processes by name, each in a group of its own, ended by id."""
 
-    def __init__(self, home, names, host="127.0.0.1"):
-        self.home, self.names, self.host = Path(home), tuple(names), host
+    def __init__(self, home, names, host="127.0.0.1", hurried=True):
+        self.home, self.names, self.host, self.hurried = Path(home), tuple(names), host, hurried
         self.home.mkdir(parents=True, exist_ok=True)
         self.port, *ports = free_ports(1 + len(self.names))
         self.ports = dict(zip(self.names, ports, strict=True))
         self.processes, self.commands, self.prefixes = {}, {}, {}
+        self.client = None
         (self.home / "secret").write_bytes(os.urandom(32))
         (self.home / "pids").mkdir(exist_ok=True)
         (self.home / "app").mkdir(exist_ok=True)
@@ -81,6 +83,12 @@ class Deployment:
                 *("--runtime-api-address", f"127.0.0.1:{port}"),
             )
 
+    def reach(self, name, address):
+        """Let a site's node speak to SuperLink by another address."""
+        words = list(self.commands[f"node-{name}"])
+        words[words.index("--superlink") + 1] = address
+        self.commands[f"node-{name}"] = tuple(words)
+
     def environment(self):
         return {
             **os.environ,
@@ -88,7 +96,7 @@ class Deployment:
             "FLWR_HOME": str(self.home / "flwr"),
             "FLWR_SUPEREXEC_TASK_POLL_INTERVAL": "0.1",
             "PATH": f"{BIN}:{os.environ['PATH']}",
-            "PYTHONPATH": f"{ROOT}",
+            "PYTHONPATH": f"{HURRIED}:{ROOT}" if self.hurried else f"{ROOT}",
             "EVENKEEL_FAULTS": str(self.home),
         }
 
@@ -129,14 +137,15 @@ class Deployment:
     def control(self):
         from flwr.supercore.control import ControlHttpClient
 
-        address = f"{self.host}:{self.port}"
-        return Control(
-            ControlHttpClient.from_server_address(
+        if self.client is None:
+            address = f"{self.host}:{self.port}"
+            self.client = ControlHttpClient.from_server_address(
                 server_address=address, insecure=True, root_certificates=None, interceptors=[]
             )
-        )
+        return Control(self.client)
 
     def submit(self, made, folder, wait=300.0):
+        (self.home / "pids" / "server").unlink(missing_ok=True)  # that of a run before
         config = {"spec": made.to_toml(), "folder": str(folder), "sites": ",".join(self.names), "wait": wait}
         return self.control().start(self.bundle, config)
 
@@ -199,6 +208,9 @@ class Deployment:
         return "\n".join(f"{f.name}: {f.read_text(errors='replace')[-700:]}" for f in self.home.glob("*.log"))
 
     def end(self):
+        if self.client is not None:
+            self.client.close()
+            self.client = None
         for process in self.processes.values():
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGTERM)

@@ -1,14 +1,16 @@
 """The apps with faults that a plan orders: a folder of small JSON files, each acted on once, when its moment comes.
 
-A plan's entry: {"act": …, "client": name or null, "phase": …, "round": …, and what the act needs}. Acts at a site: raise,
-die, hang, slow, nan, replay, kill (another process, by the ids in pids/). Acts at the server: write (dies at its k-th step
-of writing a file).
+A plan's entry: {"side": …, "act": …, "client": name or null, "phase": …, "round": …, and what it needs}. Acts at a
+site: raise, die, hang (asleep), deaf (asleep, and no signal wakes it), unsent (dies before its reply is handed over),
+slow, nan, replay, kill (other processes, by the ids in pids/). Acts at the server: write (dies at its k-th step of
+writing a file).
 """
 
 import json
 import os
 import signal
 import time
+from functools import partial
 from pathlib import Path
 
 HOME = Path(os.environ.get("EVENKEEL_FAULTS", "/nonexistent"))
@@ -57,18 +59,17 @@ def note(name):
     (HOME / "pids" / name).write_text(str(os.getpid()))
 
 
-def _spoilt(record, act, name, home):
+def _spoilt(record, act, name):
+    """The reply as a liar sends it: without a number, or with the facts of an answer that was good once."""
     from evenkeel.federation.codec import Envelope
     from evenkeel.federation.wire import envelope
     from evenkeel.federation.wire import record as recorded
 
-    said, kept = envelope(record), home / f"kept-{name}"
-    if act == "nan":
-        spoilt = {k: float("nan") for k in said.facts["scalars"]}
-        return recorded(Envelope(kind="reply", facts={**said.facts, "scalars": spoilt}, arrays=said.arrays))
-    text, data, shapes = json.loads(kept.read_text()), {}, {}
-    del data, shapes
-    return recorded(Envelope(kind="reply", facts=text, arrays=said.arrays))
+    said = envelope(record)
+    facts = {**said.facts, "scalars": {k: float("nan") for k in said.facts["scalars"]}}
+    if act == "replay":
+        facts = json.loads((HOME / f"kept-{name}").read_text())
+    return recorded(Envelope(kind="reply", facts=facts, arrays=said.arrays))
 
 
 def client():
@@ -89,14 +90,14 @@ def client():
         if asked.kind == "ask":
             for fault in due(client=name, phase=asked.facts["phase"], round=asked.facts["round"], side="site"):
                 spoil = act(fault) or spoil
-            if spoil == "hang":  # within the time that a site gives itself
+            if spoil in {"hang", "deaf"}:  # within the time that a site gives itself
                 import evenkeel.federation.client as module
 
-                module.reply_to = lambda *_: time.sleep(1e6)
+                module.reply_to = partial(_hang, deaf=spoil == "deaf")
         content = record(answered(message, context.node_config, context.run_config, None))
         if asked.kind == "ask":
-            if spoil:
-                content = _spoilt(content, spoil, name, HOME)
+            if spoil in {"nan", "replay"}:
+                content = _spoilt(content, spoil, name)
             elif asked.facts["phase"] == "local":
                 (HOME / f"kept-{name}").write_text(json.dumps(dict(envelope(content).facts)))
         return Message(content, reply_to=message)
@@ -113,9 +114,25 @@ def act(fault):
         os.kill(os.getpid(), signal.SIGKILL)
     if what == "slow":
         time.sleep(fault["seconds"])
-    if what == "kill":
-        kill(fault["whom"])
-    return what if what in {"nan", "replay", "hang"} else None
+    if what == "unsent":
+        _die_while_sending()
+    for whom in fault.get("whom", ()):
+        kill(whom)
+    return what
+
+
+def _hang(*_, deaf):
+    """Never come back; a deaf one as a loop in C does, which no handler of signals interrupts."""
+    if deaf:
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    time.sleep(1e6)
+
+
+def _die_while_sending():
+    """The node has been told that a reply comes; its bytes never do."""
+    from flwr.supernode.runtime import run_clientapp
+
+    run_clientapp.push_objects = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
 
 
 def server():

@@ -45,6 +45,17 @@ def spec(name, n, rounds=3, **changes):
     return made
 
 
+def travels(name, phase):
+    """The formula: how many vectors of θ's size go down and up for one client in one exchange."""
+    return {
+        "probe": (1, 0),
+        "probe+gradient": (1, 1),
+        "gradient": (1, 1),
+        "local": (1 + (name in {"scaffold", "scaff-pd", "scaff-pd-ia"}), 1 + (name == "drfa")),
+        "score": (1, 0),
+    }[phase]
+
+
 def alone(made, folder):
     """The run on the plain loop, on one thread, as the sites compute."""
     before = torch.get_num_threads()

@@ -15,7 +15,7 @@ from evenkeel.federation.packing import pack
 from evenkeel.federation.serving import Time, serve
 from evenkeel.runs import execute
 from tests.federation.posts import Clock, MemoryPost, changed
-from tests.federation.small import SEVEN, alone, differences, spec
+from tests.federation.small import SEVEN, alone, differences, spec, travels
 
 N = 5
 
@@ -244,16 +244,9 @@ def test_what_travels_is_what_the_formula_counts(tmp_path):
         made = spec(name, N, rounds=3)
         post = MemoryPost(made).everybody()
         served(post, made, tmp_path / name)
-        vectors = {
-            "probe": (1, 0),
-            "probe+gradient": (1, 1),
-            "gradient": (1, 1),
-            "local": (1 + (name in {"scaffold", "scaff-pd", "scaff-pd-ia"}), 1 + (name == "drfa")),
-            "score": (1, 0),
-        }
         for line in read(tmp_path / name):
             if line["event"] == "exchange":
-                down, up = vectors[line["phase"]]
+                down, up = travels(name, line["phase"])
                 per = 4 * post.task.d * line["asked"]
                 assert (line["down"], line["up"]) == (down * per, up * per), (name, line)
 

@@ -1,6 +1,7 @@
 """The Flower ClientApp of a site: an envelope in, an envelope out, nothing kept."""
 
 import contextlib
+import faulthandler
 import functools
 import os
 import signal
@@ -23,6 +24,8 @@ from evenkeel.federation.wire import envelope, record
 from evenkeel.runs import Spec
 from evenkeel.runs.parts import task_of
 from evenkeel.tasks import Task
+
+_GRACE = 5.0  # seconds from the interruption of a step to the end of its process
 
 
 def client_app(task: MakeTask | None = None, settings: Mapping[str, Any] | None = None) -> ClientApp:
@@ -66,19 +69,26 @@ def _task(make: MakeTask | None, text: str, shape: tuple[int, ...], classes: int
 
 @contextlib.contextmanager
 def _ended_after(seconds: float) -> Iterator[None]:
-    """A step that hangs would block its node for good: the system ends the process, whatever it is stuck in.
+    """A step that hangs would block its node for good: it is interrupted, and where that does not help, ended.
 
-    Not in a simulation, whose workers serve other clients too.
+    Interrupted, it answers with an error at once and is asked again; of a process that is ended, Flower says so only
+    after a minute. Not in a simulation, whose workers serve other clients too.
     """
     alone = threading.current_thread() is threading.main_thread() and "ray" not in sys.modules
     if not alone or seconds <= 0:
         yield
         return
-    before = signal.signal(signal.SIGALRM, signal.SIG_DFL)
+
+    def late(*_: object) -> None:
+        raise TimeoutError(f"no answer after {seconds:.0f} s, which is all that one attempt may take")
+
+    before = signal.signal(signal.SIGALRM, late)
     signal.setitimer(signal.ITIMER_REAL, seconds)
+    faulthandler.dump_traceback_later(seconds + _GRACE, exit=True, file=2)  # standard error, whatever stands for it
     try:
         yield
     finally:
+        faulthandler.cancel_dump_traceback_later()
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 

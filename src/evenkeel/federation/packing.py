@@ -70,12 +70,12 @@ def _bytes(array: NDArray[Any], wire: str) -> bytes:
         return bytes(flat.astype("<f4").tobytes())
     if wire == "float16":
         scale = np.float32(max(float(np.abs(flat).max(initial=0)) / _LARGEST16, 1.0))
-        return scale.astype("<f4").tobytes() + (flat / scale).astype("<f2").tobytes()
+        return bytes(scale.astype("<f4").tobytes()) + (flat / scale).astype("<f2").tobytes()
     padded = np.zeros((-(-flat.size // _BLOCK), _BLOCK), np.float64)
     padded.reshape(-1)[: flat.size] = flat
     scales = (np.abs(padded).max(axis=1, keepdims=True, initial=0) / 127).astype("<f4")
     whole = np.rint(padded / np.where(scales > 0, scales, 1)).clip(-127, 127).astype(np.int8)
-    return scales.tobytes() + whole.reshape(-1)[: flat.size].tobytes()
+    return bytes(scales.tobytes()) + whole.reshape(-1)[: flat.size].tobytes()
 
 
 def unpack(packed: Packed) -> NDArray[Any]:
