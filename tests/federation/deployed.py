@@ -74,8 +74,8 @@ class Deployment:
         self.commands["executor"] = (*executor, "--task", "flwr-serverapp", "--runtime-api-address", at)
         for name, port in self.ports.items():
             self.commands[f"node-{name}"] = (
-                *(str(BIN / "flower-supernode"), "--insecure", "--superlink", at, "--host", "127.0.0.1"),
-                *("--port", str(port), "--isolation", "process", *shared),
+                *(sys.executable, "-m", "evenkeel.federation.deploy.node", "--insecure", "--superlink", at),
+                *("--host", "127.0.0.1", "--port", str(port), "--isolation", "process", *shared),
                 *("--node-config", f'name="{name}" part="{name}" threads=1'),
             )
             self.commands[f"executor-{name}"] = (

@@ -55,7 +55,7 @@ def site_commands(site: Site, pin: str) -> Mapping[str, Command]:
     """The two processes of a site: the node, which asks the server for work, and what runs the pinned app."""
     shared = ("--superexec-auth-secret-file", site.root / "executor.secret")
     node = (
-        *(Path(sys.executable).with_name("flower-supernode"), "--superlink", site.address),
+        *(sys.executable, "-m", "evenkeel.federation.deploy.node", "--superlink", site.address),
         *("--root-certificates", site.ca, "--auth-supernode-private-key", site.key),
         *("--host", "127.0.0.1", "--port", site.port, "--isolation", "process", *shared),
         *("--node-config", node_config(site)),
