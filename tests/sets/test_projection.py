@@ -149,3 +149,11 @@ def test_total_variation_ball_agrees_with_the_conic_solver():
         s, z = TVBall(int(rng.integers(1, 12)), float(rng.uniform(0, 1))), rng.normal(size=0)
         z = rng.normal(size=s.n)
         np.testing.assert_allclose(s.project(z), project_blocks(z, [(s.block(), 1.0)]), atol=1e-7)
+
+
+def test_budgets_far_below_the_resolution_of_the_vector_are_met():
+    """At 1e10 neighbouring floats are 2e-6 apart, as wide as the whole floor that φ = 1e-6 leaves."""
+    s = Integrated(Point([0.01, 0.98, 0.01]), Simplex(3), 1e-6)
+    lam = s.project([2472222729.642351, -18475609683.18374, -11147798960.975578])
+    assert abs(lam.sum() - 1) <= 1e-12
+    assert s.contains(lam, 1e-12)

@@ -12,6 +12,7 @@ from evenkeel.sets.base import Vector
 
 Bound = Vector | float  # one bound a client, or one for all
 _EPS = float(np.finfo(np.float64).eps)
+_COARSE = 1e-12  # relative: what may be missing of a budget, where no entry is free to take it
 _FEW, _SAMPLE = 2048, 1024
 _PASSES = 400  # bisection alone ends far earlier: 64 bits of mantissa and exponent
 
@@ -99,14 +100,20 @@ def clip_to_budget(z: Vector, lo: Bound, hi: Bound, budget: float) -> tuple[Vect
     [0.7, 0.3, 0.0]
     """
     p = shift(z, lo, hi, budget)
-    x = np.clip(z - p, lo, hi)
-    free = (x > lo) & (x < hi)
-    number = int(np.count_nonzero(free))
-    if number:
-        missing = budget - (float(x.sum()) - total(lo, z.size))
-        if abs(missing) > _EPS * max(budget, 1.0):
-            x = np.clip(x + missing / number * free, lo, hi)
+    t = z - p
+    x = np.clip(t, lo, hi)
+    missing, free = _missing(x, lo, budget), (x > lo) & (x < hi)
+    if abs(missing) > _COARSE * budget and not free.any():  # z so large that no p hits; its differences are exact
+        again = shift(t, lo, hi, budget)
+        p, x = p + again, np.clip(t - again, lo, hi)
+        missing, free = _missing(x, lo, budget), (x > lo) & (x < hi)
+    if abs(missing) > _EPS * max(budget, 1.0) and (number := int(np.count_nonzero(free))):
+        x = np.clip(x + missing / number * free, lo, hi)
     return x, p
+
+
+def _missing(x: Vector, lo: Bound, budget: float) -> float:
+    return budget - (float(x.sum()) - total(lo, x.size))
 
 
 def project_pair(z: Vector, cap_a: Bound, cap_b: Bound, phi: float) -> Vector:
