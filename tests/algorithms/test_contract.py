@@ -139,8 +139,12 @@ def test_a_cohort_is_as_large_as_asked_and_changes_from_round_to_round(name):
 def test_an_unknown_name_or_parameter_is_refused_with_the_nearest_one():
     with pytest.raises(InputError, match="did you mean 'scaff-pd-ia'"):
         algorithm("scaff-pd-ai", DATA.train.sizes)
-    with pytest.raises(InputError, match="unknown parameter 'fi'"):
-        algorithm("scaff-pd-ia", DATA.train.sizes, fi=0.2)
+    with pytest.raises(InputError, match="unknown parameter 'ph'; did you mean 'phi'"):
+        algorithm("scaff-pd-ia", DATA.train.sizes, ph=0.2)
+    with pytest.raises(InputError, match="unknown parameter 'cohorts'; did you mean 'cohort'"):
+        algorithm("fedavg", DATA.train.sizes, cohorts=2)
+    with pytest.raises(InputError, match="q-fedavg: unknown parameter 'local'"):
+        algorithm("q-fedavg", DATA.train.sizes, local=False)
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -29,6 +29,10 @@ def problems(draw):
     return name, options, least, np.array(labels), n, draw(st.integers(0, 2**31))
 
 
+def test_every_registered_partition_is_among_those_tried():
+    assert {name for name, _, _ in CASES} | {"column"} == set(PARTITIONS)
+
+
 @given(problems())
 def test_every_partition_deals_each_row_out_once_and_leaves_nobody_below_the_least(problem):
     name, options, least, labels, n, seed = problem

@@ -11,7 +11,7 @@ from torch import nn
 from evenkeel.engine import Absent, Engine, Loop, rowspace
 from evenkeel.errors import InputError, RunFailedError
 from evenkeel.protocol import Ask, Key
-from evenkeel.tasks import Task, build
+from evenkeel.tasks import MODELS, Task, build
 from tests.clients.toy import SIZES, federation
 
 KEY = Key(17, 6)
@@ -100,6 +100,10 @@ def pair(request):
     task, row_shape, classes = TASKS[request.param]
     data = federation(row_shape=row_shape, classes=classes, weighted=request.param in {"mlp", "cnn", "linear"})
     return task, Engine(task, data, workers=2), Loop(task, data)
+
+
+def test_every_built_in_model_is_among_those_tried():
+    assert set(MODELS) <= set(TASKS)
 
 
 @pytest.mark.parametrize("weights", [False, True])

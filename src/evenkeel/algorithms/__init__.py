@@ -1,5 +1,6 @@
 """Every algorithm, one file a family; each reads as its paper's pseudo-code and knows no transport."""
 
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -39,6 +40,7 @@ __all__ = [
 ]
 
 Sizes = NDArray[np.int64]
+_OURS = {"n", "p", "ambiguity", "longest", "local"}  # what `build` makes of the sizes and the name
 
 
 class AlgorithmEntry(NamedTuple):
@@ -140,10 +142,8 @@ def algorithm(name: str, sizes: Sizes, **parameters: Any) -> Algorithm:  # noqa:
     """
     if name not in ALGORITHMS:
         raise InputError(f"algorithm = {name!r}: no such algorithm; {nearest(name, ALGORITHMS)}")
-    try:
-        return ALGORITHMS[name].build(np.asarray(sizes), **parameters)
-    except TypeError as error:
-        unknown = str(error).rsplit("'", 2)
-        if "unexpected keyword" not in str(error):
-            raise
-        raise InputError(f"{name}: unknown parameter {unknown[-2]!r}; see `evenkeel list algorithms`") from None
+    known = (set(inspect.signature(ALGORITHMS[name].takes).parameters) | set(ALGORITHMS[name].more)) - _OURS
+    for parameter in parameters:
+        if parameter not in known:
+            raise InputError(f"{name}: unknown parameter {parameter!r}; {nearest(parameter, known)}")
+    return ALGORITHMS[name].build(np.asarray(sizes), **parameters)
