@@ -84,7 +84,8 @@ def main():
             clock.tick(losses)
         clock.report()
 
-    ray = {"include_dashboard": False, "_node_ip_address": "127.0.0.1", "log_to_driver": False}
+    # "local": never another's Ray that happens to run here
+    ray = {"address": "local", "include_dashboard": False, "_node_ip_address": "127.0.0.1", "log_to_driver": False}
     resources = {"num_cpus": 1, "num_gpus": 0.0}
     run_simulation(server_app, client_app, given.clients, "ray", {"init_args": ray, "client_resources": resources})
 
