@@ -42,10 +42,10 @@ class Node:
 class MemoryPost:
     """Nodes by number; messages go through the codec both ways."""
 
-    def __init__(self, made, clock=None):
+    def __init__(self, made, clock=None, state=None):
         self.federation = federation_of(made)
         self.task = task_of(made, self.federation)
-        self.clock = clock or Clock()
+        self.clock, self.state = clock or Clock(), state
         self.there, self.registered, self.letters = {}, {}, itertools.count()
         self.waiting, self.sent = [], []
 
@@ -68,7 +68,7 @@ class MemoryPost:
             held = self.there[node]
 
             def answer():
-                return reply_to(asked, held.site, lambda shape, classes: self.task)
+                return reply_to(asked, held.site, lambda shape, classes: self.task, self.state)
 
             for after, reply in held.replies(asked, answer):
                 self.waiting.append((self.clock() + after, letter, reply))

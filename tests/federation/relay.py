@@ -9,9 +9,13 @@ UP = "push"  # in the path of whatever carries replies
 
 
 class Relay:
-    """Listens on a port of the loopback; `up` and `down` are bytes of bodies, as the sites send and get them."""
+    """Listens on a port of the loopback; `up` and `down` are bytes of bodies, as the sites send and get them.
 
-    def __init__(self, port, *, twice=False, held=0.0):
+    The first `twice` requests that carry a reply are sent twice, as after an answer that was lost; each is held back
+    for `held` seconds.
+    """
+
+    def __init__(self, port, *, twice=0, held=0.0):
         self.port, self.twice, self.held = port, twice, held
         self.up = self.down = self.repeated = 0
         self.lock = threading.Lock()
@@ -52,12 +56,12 @@ class Relay:
         if late:
             time.sleep(self.held)
         answer = self._asked(path, headers, body)
-        again = UP in path and self.twice
-        if again:
-            self._asked(path, headers, body)
         with self.lock:
             self.up, self.down = self.up + len(body), self.down + len(answer[2])
-            self.repeated += bool(again)
+            again = UP in path and self.repeated < self.twice
+            self.repeated += again
+        if again:
+            self._asked(path, headers, body)
         return answer
 
     def _asked(self, path, headers, body):
