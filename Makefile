@@ -6,7 +6,7 @@ FEDERATE := .venv-federate/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test soak fuzz check bench reproduce study docs dist licences clean
+.PHONY: help run test soak fuzz check bench peers reproduce study docs dist licences clean
 
 help: ## list these commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -45,6 +45,11 @@ check: $(STAMP) ## format, lint, types, layers, doctests
 
 bench: $(STAMP) ## benchmarks, each a ratio measured in one run
 	$(BIN)/python -m pytest benchmarks --benchmark-enable --benchmark-columns=median,iqr,rounds -s
+	$(BIN)/python benchmarks/bench_engine.py --clients 100 1000
+	$(BIN)/python benchmarks/bench_run.py
+
+peers: $(STAMP) ## one workload on five other frameworks, each in an environment of its own, beside ours
+	$(BIN)/python benchmarks/peers/run.py --save
 
 reproduce: $(STAMP) ## reproduce every figure and table of the paper into runs/paper; a stop loses nothing
 	$(BIN)/evenkeel reproduce all --out runs/paper
