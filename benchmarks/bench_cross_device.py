@@ -5,7 +5,7 @@ checkpoints, a panel scored. Rows are noise with labels by a linear rule that fi
 
     python benchmarks/bench_cross_device.py --stores /tmp/stores                   # writes stores that are not there
     python benchmarks/bench_cross_device.py --stores /tmp/stores --cold            # pages dropped from the cache first
-    python benchmarks/bench_cross_device.py --stores /tmp/stores --chart docs/scale
+    python benchmarks/bench_cross_device.py --stores /tmp/stores --save            # docs/benchmarks, docs/images
 
 A share is of the seconds of a round: what is spent answering asks, and all else (drawing whose turn it is, the dual
 step, the losses of all, what is told of the round).
@@ -115,7 +115,7 @@ def measure(place: Path) -> dict:
     """One run; to be called in a process of its own, as peak memory is the process's."""
     from evenkeel.runs import execute, parts
 
-    federation = open_store(place)
+    federation, busy = open_store(place), os.getloadavg()[0]
     spec = spec_of(federation.n, place)
     task = parts.task_of(spec, federation)
     engine, clock = Timed(parts.transport_of(spec, task, federation)), Clock()
@@ -148,6 +148,7 @@ def measure(place: Path) -> dict:
         "folder_mib": disk / 2**20,
         "store_gib": sum(f.stat().st_size for f in place.iterdir()) / 2**30,
         "stale_max": stale,
+        "load_before": busy,
     }
 
 
@@ -172,15 +173,16 @@ def show(found: list[dict]) -> None:
         print("".join(f"{cell:>{w}}" for cell, w in zip(cells, columns.values(), strict=True)), flush=True)
 
 
-def chart(found: list[dict], folder: Path) -> None:
-    """The table as CSV and as an SVG of seconds a round and peak memory by clients."""
+def save(found: list[dict], docs: Path) -> None:
+    """The table as CSV, which `bench_cluster --page` puts into the docs, and a picture of it."""
     import altair as alt
     import polars as pl
     import vl_convert
 
-    folder.mkdir(parents=True, exist_ok=True)
+    for folder in ("benchmarks", "images"):
+        (docs / folder).mkdir(parents=True, exist_ok=True)
     table = pl.DataFrame(found)
-    table.write_csv(folder / "clients.csv", float_precision=4)
+    table.write_csv(docs / "benchmarks" / "clients.csv", float_precision=4)
     x = alt.X("clients:Q", scale=alt.Scale(type="log"), title="registered clients", axis=alt.Axis(format="~s"))
     parts = {"clients_s": "answering clients", "rest_s": "all else"}
     long = table.rename(parts).unpivot(
@@ -195,7 +197,7 @@ def chart(found: list[dict], folder: Path) -> None:
     y = alt.Y("peak_gib:Q", title="peak memory, GiB", scale=alt.Scale(domain=[0, MOST_GIB]))
     peak = memory.mark_line(point=True, color="#333").encode(x=x, y=y)
     both = times.properties(width=300, height=200) | peak.properties(width=300, height=200)
-    (folder / "clients.svg").write_text(vl_convert.vegalite_to_svg(both.to_json()), "utf-8")
+    (docs / "images" / "scale-clients.svg").write_text(vl_convert.vegalite_to_svg(both.to_json()), "utf-8")
 
 
 @pytest.mark.parametrize("clients", [1_000_000])
@@ -217,7 +219,7 @@ def main() -> None:
     arguments.add_argument("--clients", type=int, nargs="+", default=list(CLIENTS))
     arguments.add_argument("--cold", action="store_true")
     arguments.add_argument("--only-write", action="store_true")
-    arguments.add_argument("--chart", type=Path)
+    arguments.add_argument("--save", action="store_true", help="into docs/benchmarks and docs/images")
     given = arguments.parse_args()
     if given.measure:
         print(json.dumps(measure(given.measure)))
@@ -232,8 +234,8 @@ def main() -> None:
     for place, _ in places.values():
         found.append(apart(place, cold=given.cold))
         show(found[-1:])
-    if given.chart:
-        chart(found, given.chart)
+    if given.save:
+        save(found, Path(__file__).parents[1] / "docs")
 
 
 if __name__ == "__main__":

@@ -5,12 +5,15 @@ The far device is a fake (`far.py`): it shows where numbers cross, and cannot sh
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
 from evenkeel.algorithms import Work, algorithm
+from evenkeel.cluster.worker import Question, Share, Worker
 from evenkeel.engine import Engine, Loop
 from evenkeel.errors import InputError
+from evenkeel.protocol import Key
 from evenkeel.runs import Spec
 from evenkeel.runs.parts import device
 from evenkeel.tasks import build
@@ -74,6 +77,38 @@ def test_only_numbers_of_clients_come_back_and_only_what_was_drawn_goes_there():
     # one look a sum whether it is finite, one an ask whether θ is the same as before
     assert seen.waits == {"aten._local_scalar_dense": 2, "aten.equal": 3}
     assert not any(d in shape for shape in [*seen.back, *seen.there])
+
+
+def test_a_worker_of_a_cluster_brings_what_it_is_sent_to_its_device():
+    task = task_of(dropout=0.5)
+    theta = task.init(0).numpy()
+    asks = {
+        "probe": ({}, ("theta",)),
+        "gradient": ({"batch": 3}, ("theta",)),
+        "local": ({"eta": 0.1, "batch": 3, "steps": 2, "control_batch": 3}, ("theta", "c")),
+    }
+    share = Share(first=0, last=DATA.n, expected="", memory=2**30)
+
+    def told(device):
+        worker, answers = Worker(), []
+        worker.begin(share, replace(task, device=device), DATA)
+        worker.engine.__dict__["pool"] = Inline()
+        for phase, (config, names) in asks.items():
+            weights = None if phase == "probe" else np.ones(DATA.n)
+            q = Question(phase=phase, config=config, who=None, weights=weights, each={}, names=names)
+            answers.append(worker.answer(q, Key(0, 1), *[theta] * len(names)))
+        return answers
+
+    here = told("cpu")
+    with FarAway() as mode:
+        away = told(DEVICE)
+    for a, b in zip(here, away, strict=True):
+        for mine, theirs in ((a.scalars, b.scalars), (a.vectors, b.vectors)):
+            assert mine.keys() == theirs.keys()
+            for name in mine:
+                np.testing.assert_allclose(theirs[name], mine[name], rtol=1e-5, atol=1e-7)
+    vectors = {"there": mode.seen.there[task.d,], "back": mode.seen.back[task.d,]}
+    assert vectors == {"there": 4, "back": 2}  # θ with each ask and c; a sum of gradients and one of steps
 
 
 def test_steps_cost_no_crossings():

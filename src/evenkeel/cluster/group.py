@@ -146,7 +146,8 @@ class Group:
             lost += placed
             time.sleep(_PAUSE)
             waiting = self._begin(k)
-        why = f"was lost {lost} times as it began" if lost == _IN_A_ROW else f"found no free core in {_PATIENCE:.0f} s"
+        waited = f"found no free core, or not enough memory, in {_PATIENCE:.0f} s"
+        why = f"was lost {lost} times as it began" if lost == _IN_A_ROW else waited
         raise RunFailedError(f"worker {k} {why}; the last good state is kept: give it memory, or a node, then resume")
 
     def end(self) -> None:
