@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+import httpx
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
 from flwr.serverapp import Grid
 
@@ -15,6 +16,7 @@ MESSAGE = "train.ask"
 _STYPE = "evenkeel"  # raw bytes; Flower's own kind would be a NumPy file
 _HEAD, _ARRAYS = "head", "arrays"
 _AT_ONCE = 2**26  # bytes of replies held at a time
+_PULL = "pull-messages"
 
 
 def record(envelope: Envelope) -> RecordDict:
@@ -37,23 +39,37 @@ def envelope(content: RecordDict) -> Envelope:
 
 @dataclass(slots=True)
 class GridPost:
-    """Flower's grid as a `Post`: push and pull, never its own waiting."""
+    """Flower's grid as a `Post`: push and pull, never its own waiting.
+
+    A SuperLink whose database is busy answers 500, now and then. That is a reason to ask again, not to lose a run.
+    """
 
     grid: Grid
     _largest: int = 1
     _unsent: set[str] = field(default_factory=set)
+    _there: Mapping[int, str] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def nodes(self) -> Mapping[int, str]:
         """The nodes that are there, with the names they are registered under."""
-        return {int(node.node_id): str(getattr(node, "name", "") or "") for node in self.grid.get_nodes()}
+        try:
+            seen = self.grid.get_nodes()
+        except httpx.HTTPStatusError as error:
+            _demand_passing(error)
+            return self._there
+        self._there = {int(node.node_id): str(getattr(node, "name", "") or "") for node in seen}
+        return self._there
 
     def send(self, node: int, envelope_: Envelope, seconds: float) -> str:
         """One message; the id that its reply names."""
         self._largest = max(self._largest, envelope_.nbytes())
         round_ = str(envelope_.facts.get("round", ""))
         message = Message(record(envelope_), node, MESSAGE, ttl=max(seconds, 1.0), group_id=round_)
-        ids = [letter for letter in self.grid.push_messages([message]) if letter]
+        try:
+            ids = [letter for letter in self.grid.push_messages([message]) if letter]
+        except httpx.HTTPStatusError as error:
+            _demand_passing(error)
+            ids = []
         if ids:
             return str(ids[0])
         letter = f"unsent-{next(self._numbers)}"
@@ -69,8 +85,24 @@ class GridPost:
         rest = [letter for letter in wanted if not letter.startswith("unsent-")]
         step = max(1, min(256, _AT_ONCE // self._largest))
         for k in range(0, len(rest), step):
-            for message in self.grid.pull_messages(rest[k : k + step]):
-                yield str(message.metadata.reply_to_message_id), _found(message)
+            yield from self._pulled(rest[k : k + step])
+
+    def _pulled(self, letters: list[str]) -> Iterator[tuple[str, Envelope | Fault]]:
+        try:
+            messages = list(self.grid.pull_messages(letters))
+        except httpx.HTTPStatusError as error:
+            _demand_passing(error)
+            if not error.request.url.path.endswith(_PULL):  # on the way of the contents: some count as delivered by now
+                yield from ((letter, Fault("SuperLink could not hand the reply over")) for letter in letters)
+            return
+        for message in messages:
+            yield str(message.metadata.reply_to_message_id), _found(message)
+
+
+def _demand_passing(error: httpx.HTTPStatusError) -> None:
+    """What SuperLink refuses is an error; what it fails at may go better the next time."""
+    if error.response.status_code < httpx.codes.INTERNAL_SERVER_ERROR:
+        raise error
 
 
 def _found(message: Message) -> "Envelope | Fault":

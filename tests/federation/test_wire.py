@@ -1,0 +1,70 @@
+"""Flower's grid as a post: envelopes survive it, and an answer of 500 costs an attempt at most, never the run."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("flwr", reason="runs in .venv-federate")
+
+import httpx
+
+from evenkeel.errors import InputError
+from evenkeel.federation.codec import Envelope, digest
+from evenkeel.federation.exchange import Fault
+from evenkeel.federation.packing import pack
+from evenkeel.federation.wire import GridPost, envelope, record
+
+ASKED = Envelope(
+    kind="ask", facts={"round": 3, "phase": "local"}, arrays={"theta": pack(np.arange(4, dtype=np.float32))}
+)
+
+
+def failing(status, path):
+    def call(*_):
+        request = httpx.Request("POST", f"http://127.0.0.1/v1/runtime/{path}")
+        raise httpx.HTTPStatusError("no", request=request, response=httpx.Response(status, request=request))
+
+    return call
+
+
+def reply(to):
+    return SimpleNamespace(
+        metadata=SimpleNamespace(reply_to_message_id=to), has_error=lambda: False, content=record(ASKED)
+    )
+
+
+def test_an_envelope_survives_flowers_record_and_an_altered_one_is_refused():
+    assert digest(envelope(record(ASKED))) == digest(ASKED)
+    spoilt = record(ASKED)
+    spoilt["head"]["text"] = spoilt["head"]["text"].replace("local", "probe")
+    with pytest.raises(InputError, match="altered on its way"):
+        envelope(spoilt)
+
+
+def test_a_busy_superlink_costs_nothing_where_nothing_was_delivered():
+    grid = SimpleNamespace(get_nodes=lambda: [SimpleNamespace(node_id=7, name="north")], pull_messages=None)
+    post = GridPost(grid)
+    assert post.nodes() == {7: "north"}
+    grid.get_nodes, grid.pull_messages = failing(500, "get-nodes"), failing(500, "pull-messages")
+    assert post.nodes() == {7: "north"}
+    assert list(post.fetch(["a", "b"])) == []
+    grid.pull_messages = lambda letters: [reply(letter) for letter in letters]
+    assert [letter for letter, _ in post.fetch(["a", "b"])] == ["a", "b"]
+
+
+def test_what_a_busy_superlink_may_have_lost_is_asked_again(monkeypatch):
+    monkeypatch.setattr("evenkeel.federation.wire.Message", lambda *_, **__: None)  # made inside a run only
+    grid = SimpleNamespace(push_messages=failing(500, "push-messages"), pull_messages=failing(500, "pull-object"))
+    post = GridPost(grid)
+    letter = post.send(7, ASKED, 10.0)
+    assert list(post.fetch([letter])) == [(letter, Fault("could not be sent"))]
+    assert [found.why for _, found in post.fetch(["a"])] == ["SuperLink could not hand the reply over"]
+
+
+def test_what_superlink_refuses_is_an_error():
+    grid = SimpleNamespace(get_nodes=failing(401, "get-nodes"), pull_messages=failing(403, "pull-messages"))
+    with pytest.raises(httpx.HTTPStatusError):
+        GridPost(grid).nodes()
+    with pytest.raises(httpx.HTTPStatusError):
+        list(GridPost(grid).fetch(["a"]))
