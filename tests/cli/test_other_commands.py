@@ -129,5 +129,9 @@ def test_a_sign_of_life_comes_only_when_it_takes_long_and_somebody_looks(monkeyp
     assert ("reading [red]t.csv" in seen.getvalue()) == said
 
 
-def test_the_makefile_runs_the_example():
-    assert "evenkeel audit --example" in (Path(__file__).parents[2] / "Makefile").read_text()
+def test_make_run_ends_with_the_page_of_what_it_has_compared():
+    lines = (Path(__file__).parents[2] / "Makefile").read_text().partition("\nrun: ")[2].partition("\n\n")[0]
+    compared, reported = lines.splitlines()[1:]
+    out = compared.partition(" --out ")[2]
+    assert "evenkeel compare --preset digits" in compared
+    assert f"evenkeel report {out} --out {out}/report.html" in reported

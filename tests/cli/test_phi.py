@@ -49,7 +49,7 @@ def test_choice_and_measured_curve_are_told_as_json(folder):
     first, second = got["measured"]
     assert (first["phi"], second["phi"]) == (0, 0.3)
     assert first["utility"] == pytest.approx(first["large"] / first["small"] ** 0.5)
-    assert sorted(p.name for p in folder.with_name("small-phi").iterdir()) == ["phi-0", "phi-0.3"]
+    assert sorted(p.name for p in folder.with_name("small-phi").iterdir()) == ["choice.json", "phi-0", "phi-0.3"]
 
 
 def test_choice_is_told_in_words(folder):

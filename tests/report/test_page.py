@@ -155,6 +155,16 @@ def test_the_place_of_a_client_is_its_rank_in_a_plain_sort():
     assert [at for _, at in in_order] == pytest.approx([(k + 0.5) / 17 for k in range(17)], rel=1e-4)
 
 
+def test_more_runs_than_there_are_colours_stand_in_the_table_alone():
+    many = content(runs=12, n=5, rounds=2, draws=0)
+    html = page.html(many)
+    assert "and 2 more, in the table alone" in html
+    assert '<th scope="row"><span class="swatch" style="background:' in html
+    for name, blocks in gather.tables(many).items():
+        drawn = {block.fixed.get("run") for block in blocks} - {None}
+        assert drawn <= {f"run {k}" for k in range(10)}, name
+
+
 def test_many_clients_are_thinned_in_the_maps_and_the_page_says_so():
     held = content(n=1000, rounds=5, draws=0)
     tables = gather.tables(held)

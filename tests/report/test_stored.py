@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import polars as pl
 import pytest
@@ -9,8 +10,9 @@ import pytest
 from evenkeel.cli import phi
 from evenkeel.cli.report import told
 from evenkeel.data.describe import describe
+from evenkeel.errors import InputError
 from evenkeel.report import page, runs, stored
-from evenkeel.runs import Run, Spec, execute, federation_of
+from evenkeel.runs import Run, Spec, execute, federation_of, store
 from evenkeel.runs.mixture import PARTITION
 from tests.report.test_page import Read
 from tests.runs_many.small import command, spec, written
@@ -105,12 +107,15 @@ def test_the_mix_on_the_page_is_that_of_the_rows(compared):
 
 def test_another_split_is_never_shown_beside_the_seeds_of_the_first(compared, tmp_path):
     """Rounds, and so means over seeds, are of the spec's own split."""
-    from evenkeel.errors import InputError
-
-    with pytest.raises(InputError, match="train"):
-        runs.content([compared], told, split="train")
+    trained = runs.content([compared], told, split="train")
+    assert trained.seeded is None
+    assert trained.how.startswith("Of up to 2 seeds a run, the first is shown")
+    for one in trained.series:
+        assert one.table.split == "train"
+        assert "R" not in one.rounds.columns
     everything = runs.content([compared], told, split="valid")
     assert everything.seeded is not None
+    assert everything.how.startswith("Sentences and table: means over seeds 0, 1")
 
 
 def test_a_sweep_ends_in_a_frontier_in_the_order_of_its_setting(swept, tmp_path):
@@ -166,6 +171,54 @@ def test_figures_are_had_as_files_without_a_browser(swept, tmp_path, form):
     assert all(content.startswith(begins) for content in found.values())
     html = (tmp_path / "page.html").read_text("utf-8")
     assert {name.partition("--")[0] for name in found} == figures(html)
+
+
+def test_a_run_that_was_made_again_counts_once(swept, tmp_path):
+    """The page says how to run a run again; a report of the folder with both is that of the first."""
+    (first, *_) = sorted(swept.glob("*/seed-0-*"))
+    for name in ("a", "again"):
+        shutil.copytree(first, tmp_path / name)
+    (tmp_path / "a" / store.FINAL).unlink()  # the finished one is shown, wherever it stands
+    both = runs.content([tmp_path], told)
+    assert [one.name for one in both.series] == [Run.open(first).name]
+    assert both.series[0].state.startswith("finished")
+    assert both.how == ""
+
+
+@pytest.mark.parametrize("name", [store.ROUNDS, store.CLIENTS, store.ENV, PARTITION, "choice.json", "compare.json"])
+def test_a_file_that_cannot_be_read_is_one_line_that_names_it(compared, tmp_path, name):
+    (first, *_) = sorted(compared.glob("fedavg/seed-0-*"))
+    shutil.copytree(first, tmp_path / "run")
+    place = {"choice.json": tmp_path / "run-phi", "compare.json": tmp_path}.get(name, tmp_path / "run")
+    place.mkdir(exist_ok=True)
+    (place / name).write_bytes(b"{ not what it was")
+    said = command("report", tmp_path)
+    assert said.exit_code == 2
+    assert said.stderr.count("\n") == 1
+    assert name in said.stderr
+    assert "cannot be read" in said.stderr
+
+
+def test_a_table_of_a_finished_run_comes_back_as_the_message_says(compared, tmp_path):
+    (first, *_) = sorted(compared.glob("fedavg/seed-0-*"))
+    shutil.copytree(first, tmp_path / "run")
+    before = Run.open(first)
+    (tmp_path / "run" / store.CLIENTS).write_bytes(b"")
+    with pytest.raises(InputError, match=f"of a finished one remove {store.FINAL}"):
+        Run.open(tmp_path / "run").losses()
+    (tmp_path / "run" / store.FINAL).unlink()
+    after = execute(before.spec, tmp_path / "run", resume=True)
+    assert after.clients.equals(before.clients)
+    assert (after.folder / store.FINAL).read_bytes() == (before.folder / store.FINAL).read_bytes()
+
+
+def test_a_run_before_its_first_evaluation_is_said_so(swept, tmp_path):
+    (first, *_) = sorted(swept.glob("*/seed-0-*"))
+    (tmp_path / "run").mkdir()
+    for name in (store.SPEC, store.ENV):
+        shutil.copy(first / name, tmp_path / "run")
+    with pytest.raises(InputError, match="has stored no evaluation yet"):
+        runs.content([tmp_path / "run"], told)
 
 
 def test_wrong_words_are_answered_in_one_line(tmp_path, swept):

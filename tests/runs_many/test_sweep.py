@@ -9,6 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evenkeel.cli.sweep import headline
 from evenkeel.errors import InputError
 from evenkeel.runs import Run, execute
 from evenkeel.runs.grid import Axis
@@ -70,10 +71,17 @@ def test_any_number_of_a_spec_can_be_swept(tmp_path):
 def test_the_terminal_draws_every_value(tmp_path):
     words = ("sweep", _file(tmp_path), "--phi", "0:0.4:0.2", "--out", tmp_path / "o", "--quiet", "--processes", 1)
     out = command(*words, env={"COLUMNS": "100"}).stdout
-    assert "lowest ratio R" in out.splitlines()[0]
+    assert "ratio R" in out.splitlines()[0]
     drawing = "".join(line.split("│")[1] for line in out.splitlines() if "│" in line)
     assert set(drawing) - {" "} <= set("abc*")
     assert out.splitlines()[-1].startswith("Written to")
+
+
+def test_values_that_changed_nothing_are_said_to_have_ended_alike(tmp_path):
+    """One round is over before λ could meet any bound, so every φ takes the same step."""
+    found = sweep(spec(rounds=1), Axis("algorithm.phi", (0.0, 0.3)), [0], tmp_path, asked=1)
+    assert headline(found, "mean loss").startswith("Every phi ended alike, ratio R ")
+    assert "larger algorithm.sigma" in headline(found, "mean loss")
 
 
 def test_a_regression_has_no_accuracy_to_draw(tmp_path):

@@ -1,5 +1,6 @@
 """`evenkeel compare`: specs side by side under the same seeds, with paired intervals."""
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -139,6 +140,8 @@ def headline(s: "Seeded") -> str:
     worst, best = percent(about["alpha"]), percent(about["beta"])
     who = f"the worst-off {worst} of {about['clients']:,} clients have"
     than = f"{digits(e.mean)} times the loss of the best-off {best} under «{shown(s.first)}»"
+    if math.isinf(e.mean):
+        return f"{seeds}, {who} loss, the best-off {best} none under «{shown(s.first)}» at least once: R is infinite."
     return f"{seeds}, {who} {than}{sure((e.low, e.high), s.level)}."
 
 
@@ -178,7 +181,7 @@ def _table(s: "Seeded", runs: tuple[str, ...]) -> Table:
     from evenkeel.runs.exports import verdict
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("index")
+    table.add_column("index", no_wrap=True)
     for heading in (s.first, "interval"):
         table.add_column(plain(heading, most=14), justify="right", overflow="fold")
     for run in runs:

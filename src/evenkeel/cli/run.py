@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
+import evenkeel
 from evenkeel.cli import nodes
 from evenkeel.cli.save import as_json
 from evenkeel.cli.screen import patience, plain, stderr, stdout
@@ -108,7 +109,8 @@ def _tell(run_: "Run", *, json: bool) -> None:
     audit = run_.audit()
     if json:
         facts = {"name": run_.name, "folder": str(run_.folder), "rounds": run_.spec.rounds}
-        typer.echo(as_json({"kind": "run", **facts, "audit": audit.to_dict()}))
+        told = {"evenkeel": evenkeel.__version__, "schema": 1, "kind": "run", **facts, "audit": audit.to_dict()}
+        typer.echo(as_json(told))
         return
     console = stdout()
     console.print(Text(words.headline(audit), style="bold"))

@@ -91,11 +91,7 @@ def _tell(f: "Frontier", measure: str) -> None:
     from evenkeel.cli.words import digits, ends
 
     console = stdout()
-    low, high = min(f.points, key=lambda p: p.R.mean), max(f.points, key=lambda p: p.R.mean)
-    about = f"{f.axis.short} = {low.value:g} has the lowest ratio R, {digits(low.R.mean)}, at {measure} "
-    versus = f"{f.axis.short} = {high.value:g} the highest, {digits(high.R.mean)}, at {digits(high.measure.mean)}"
-    rest = f"; {versus}." if len(f.points) > 1 else "."
-    console.print(Text(f"{about}{digits(low.measure.mean)}{rest}", style="bold"))
+    console.print(Text(headline(f, measure), style="bold"))
     started = "each value starts from the last θ of the one before" if f.warm else "each value starts anew"
     seeds = f"seeds {f.seeds[0]} to {f.seeds[-1]}" if len(f.seeds) > 1 else f"seed {f.seeds[0]}, so no intervals"
     console.print(Text(f"Population: {f.origin}; {seeds}; {started}.", style="dim"))
@@ -109,6 +105,22 @@ def _tell(f: "Frontier", measure: str) -> None:
     console.print(Padding(table, (1, 0)))
     xs, ys = [p.R.mean for p in f.points], [p.measure.mean for p in f.points]
     console.print(Text("\n".join(scatter(xs, ys, x="R", y=measure))), soft_wrap=True)
+
+
+def headline(f: "Frontier", measure: str) -> str:
+    """Which value is fairest, and at what price; or that no value changed anything."""
+    from evenkeel.cli.words import digits
+
+    low, high = min(f.points, key=lambda p: p.R.mean), max(f.points, key=lambda p: p.R.mean)
+    if len(f.points) > 1 and len({(p.R.mean, p.measure.mean) for p in f.points}) == 1:
+        cure = (
+            " λ has not met its bounds: more rounds or a larger algorithm.sigma would." if f.axis.short == "phi" else ""
+        )
+        same = f"ratio R {digits(low.R.mean)} at {measure} {digits(low.measure.mean)}"
+        return f"Every {f.axis.short} ended alike, {same}.{cure}"
+    about = f"{f.axis.short} = {low.value:g} has the lowest ratio R, {digits(low.R.mean)}, at {measure} "
+    versus = f"{f.axis.short} = {high.value:g} the highest, {digits(high.R.mean)}, at {digits(high.measure.mean)}"
+    return f"{about}{digits(low.measure.mean)}" + (f"; {versus}." if len(f.points) > 1 else ".")
 
 
 def marks(n: int) -> str:

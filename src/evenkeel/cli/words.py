@@ -41,12 +41,13 @@ def ends(interval: Sequence[float] | None) -> str:
 def sure(interval: Sequence[float] | None, level: float) -> str:
     """An interval as a sentence shows it.
 
-    >>> sure((1.0, 2.0), 0.95)
-    ' (95 % interval 1 to 2)'
+    >>> sure((1.0, 2.0), 0.95), sure((-0.5, 1e-5), 0.95)
+    (' (95 % interval 1 to 2)', ' (95 % interval −0.5 to 1e-05)')
     """
     if interval is None or any(math.isnan(x) for x in interval):
         return " (no interval)"
-    return f" ({percent(level)} interval {digits(interval[0])} to {digits(interval[1])})"
+    low, high = (digits(x).replace("-", "−", 1) if x < 0 else digits(x) for x in interval)
+    return f" ({percent(level)} interval {low} to {high})"
 
 
 def worst(a: Audit) -> str:

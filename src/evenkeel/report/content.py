@@ -67,7 +67,8 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Content:
-    """A whole page. `says` are the sentences under the headline; `noun` is what a series is here.
+    """A whole page. `says` are the sentences under the headline, `how` is what they and the figures rest on; `noun`
+    is what a series is here.
 
     `frontier` (label, order, mean, R, and the ends of their intervals where there are several seeds) is a sweep over
     `setting`; `curve` (phi, u, kind) is how φ was `chosen`. `seeded` holds the indices under several seeds. `notes`
@@ -77,6 +78,7 @@ class Content:
     title: str
     headline: str
     says: tuple[str, ...] = ()
+    how: str = ""
     noun: Literal["run", "group", "table"] = "table"
     series: tuple[Series, ...]
     comparison: Comparison | None = None

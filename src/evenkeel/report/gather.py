@@ -1,6 +1,7 @@
 """From a page's content to the tables that its figures draw; at most `MOST_CLIENTS` clients in the maps."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -9,8 +10,12 @@ from numpy.typing import NDArray
 from evenkeel.data.table import shown
 from evenkeel.indices import INDICES, LossTable
 from evenkeel.report.blocks import Block, Values
+from evenkeel.report.charts.look import MOST_SERIES
 from evenkeel.report.content import Content, Mix, Series, Weights
 from evenkeel.report.writing import percent
+
+if TYPE_CHECKING:  # runs load torch, which an audit's page does without
+    from evenkeel.runs.paired import Seeded
 
 MOST_CLIENTS, MOST_ROUNDS = 200, 100
 NAME = 80  # characters of a client's name in a figure
@@ -21,11 +26,11 @@ Tables = dict[str, list[Block]]
 
 def tables(content: Content) -> Tables:
     """Every table that the content can fill; an empty one is left out."""
-    s = content.series
+    s = content.series[:MOST_SERIES]
     found = {
         "clients": [_clients(one) for one in s],
         "lorenz": [_lorenz(one) for one in s],
-        "intervals": [_intervals(one) for one in s if one.audit.intervals],
+        "intervals": _seeded(content.seeded) or [_intervals(one) for one in s if one.audit.intervals],
         "rounds": [_rounds(one.name, _n(one), one.rounds) for one in s if one.rounds is not None],
         "weights": [_weights(one.name, one.weights) for one in s if one.weights is not None],
         "mix": [mix_block(one.name, one.mix) for one in s if one.mix is not None],
@@ -61,7 +66,7 @@ def _clients(s: Series) -> Block:
         columns["size"] = t.size
     if s.mix is not None:
         columns["mix"] = _mixes(t, s.mix)
-    return Block(over={"client": labels(t.client.tolist())}, columns=columns, fixed={"run": s.name})
+    return Block(over={"client": labels(t.client.tolist())}, columns=columns, fixed={"run": s.name, "n": t.n})
 
 
 def _share(badness: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -94,6 +99,26 @@ def _intervals(s: Series) -> Block:
     low, high = zip(*(s.audit.intervals[name] for name in held), strict=True)
     value = [getattr(s.audit, name) for name in held]
     return Block(columns={"index": held, "value": value, "low": low, "high": high}, fixed={"run": s.name})
+
+
+def _seeded(seeded: "Seeded | None") -> list[Block]:
+    """Means over seeds with their intervals, where there are several seeds."""
+    if seeded is None:
+        return []
+    held = [name for name in seeded.indices if name in INDICES]
+    found = {run: [seeded.mean(run, name) for name in held] for run in seeded.values}
+    return [
+        Block(
+            columns={
+                "index": held,
+                "value": [e.mean for e in means],
+                "low": [e.low for e in means],
+                "high": [e.high for e in means],
+            },
+            fixed={"run": run},
+        )
+        for run, means in found.items()
+    ]
 
 
 def thinned(n: int, most: int) -> NDArray[np.int64]:

@@ -20,7 +20,7 @@ from evenkeel.report import gather, indexed, sections
 from evenkeel.report.blocks import encode
 from evenkeel.report.charts.look import CONFIG, MOST_SERIES, PALETTE
 from evenkeel.report.content import Content, Series, Waiting
-from evenkeel.report.writing import digits
+from evenkeel.report.writing import digits, together
 
 _ESCAPED = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
@@ -141,4 +141,5 @@ def _template(name: str) -> Any:  # noqa: ANN401 - Jinja's Template, loaded wher
     world = Environment(
         loader=FunctionLoader(_web), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    world.filters["together"] = together
     return world.get_template(name)

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from evenkeel import indices
+from evenkeel.errors import InputError
 from evenkeel.indices import Audit, Comparison
 from evenkeel.phi.expansion import Expansion
 from evenkeel.report import several, stored
@@ -43,7 +44,8 @@ def content(places: Sequence[Path], tell: Tell, *, split: str | None = None, liv
         series=tuple(shown.values()),
         comparison=result if isinstance(result, Comparison) else None,
         seeded=seeds,
-        notes=_notes(result, families, seeds),
+        how=_how(families, seeds),
+        notes=tuple(f"{note}." for note in result.notes) if isinstance(result, Comparison) else (),
         frontier=several.frontier(values, _points(shown, seeds)) if setting else None,
         setting=setting,
         curve=curve,
@@ -62,15 +64,17 @@ def _title(places: Sequence[Path], shown: Mapping[str, Series]) -> str:
     return ", ".join(names)
 
 
-def _notes(result: Audit | Comparison, families: Mapping[str, Sequence[Run]], seeds: Seeded | None) -> tuple[str, ...]:
-    notes = [f"{note}." for note in result.notes] if isinstance(result, Comparison) else []
-    if seeds is not None:
-        listed = ", ".join(map(str, seeds.seeds))
-        notes.append(
-            f"Sentences and table: means over seeds {listed} with Student's t intervals, differences paired by seed. "
-            f"Figures: seed {next(iter(families.values()))[0].spec.seed}."
-        )
-    return tuple(notes)
+def _how(families: Mapping[str, Sequence[Run]], seeds: Seeded | None) -> str:
+    """Where there are several seeds: what is a mean over them, and what is of one."""
+    if seeds is None:
+        most = max(len(family) for family in families.values())
+        rule = "means over seeds need finished runs under the same seeds, and the split that these measured"
+        return f"Of up to {most} seeds a run, the first is shown: {rule}." if most > 1 else ""
+    listed = ", ".join(map(str, seeds.seeds))
+    return (
+        f"Sentences and table: means over seeds {listed} with Student's t intervals, differences paired by seed. "
+        "A figure of one seed says of which."
+    )
 
 
 def _points(shown: Mapping[str, Series], seeds: Seeded | None) -> dict[str, dict[str, Any]]:
@@ -97,7 +101,16 @@ def choices(places: Sequence[Path]) -> list[Path]:
 def _baseline(places: Sequence[Path]) -> str:
     """The run that `evenkeel compare` held the others against, where it made the folder."""
     file = next((place / COMPARED for place in places if (place / COMPARED).exists()), None)
-    return "" if file is None else str(json.loads(file.read_text("utf-8"))["baseline"])
+    return "" if file is None else str(_read(file).get("baseline", ""))
+
+
+def _read(file: Path) -> dict[str, Any]:
+    """What a command has left, or one line."""
+    try:
+        held: dict[str, Any] = json.loads(file.read_text("utf-8"))
+        return dict(held)
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(f"{file}: cannot be read ({error}); make it again, or remove it") from None
 
 
 def _choice(places: Sequence[Path]) -> tuple[float | None, pl.DataFrame | None]:
@@ -105,7 +118,7 @@ def _choice(places: Sequence[Path]) -> tuple[float | None, pl.DataFrame | None]:
     file = next((file for file in choices(places) if file.exists()), None)
     if file is None:
         return None, None
-    held = json.loads(file.read_text("utf-8"))
+    held = _read(file)
     expansion = Expansion(held["a"], held["b"], held["c"])
     grid = np.linspace(0, min(0.95, max([2 * held["phi"], *(row["phi"] for row in held["measured"])])), 50)
     rows = [{"phi": phi, "u": expansion.predicted(phi), "kind": "predicted"} for phi in grid.tolist()]

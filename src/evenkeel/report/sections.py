@@ -65,13 +65,21 @@ def sections(content: Content, tables: Tables) -> tuple[Section, ...]:
     found = (
         Section(id="frontier", title="What fairness costs", figures=_frontier(content, tables)),
         Section(id="clients", title="Who is worse off", figures=_clients(content, drawn)),
-        Section(id="sure", title="How sure that is", figures=_intervals(drawn, tables)),
+        Section(id="sure", title="How sure that is", figures=_intervals(content, drawn, tables)),
         Section(id="rounds", title="Round by round", figures=_rounds(drawn, tables)),
         Section(id="weights", title="Who got weight", figures=_weights(drawn, tables)),
         Section(id="data", title="Who has which data", figures=_data(drawn, tables)),
         Section(id="cost", title="What it took", figures=_cost(drawn, tables)),
     )
-    return tuple(replace(s, figures=_even(s.figures)) for s in found if s.figures)
+    return tuple(replace(s, figures=_even(_of_a_seed(content, s))) for s in found if s.figures)
+
+
+def _of_a_seed(content: Content, section: Section) -> tuple[Figure, ...]:
+    """Where sentences are means over seeds, a figure of one seed says of which."""
+    if content.seeded is None or section.id in {"sure", "frontier"}:
+        return section.figures
+    of = f" Seed {content.series[0].facts.get('seed', content.seeded.seeds[0])}."
+    return tuple(replace(figure, about=figure.about + of) for figure in section.figures)
 
 
 def _even(figures: Sequence[Figure]) -> tuple[Figure, ...]:
@@ -85,6 +93,8 @@ def _clients(content: Content, drawn: Sequence[Series]) -> tuple[Figure, ...]:
     names, first = [s.name for s in drawn], drawn[0]
     n, told = max(s.table.n for s in drawn), about(drawn, short=True)
     tails = {"alpha": first.audit.alpha, "beta": first.audit.beta}
+    every = clients.spacing(sum(s.table.n for s in drawn))
+    some = f" One client in {every} has a point, the ends all have; any can be marked by name." if every > 1 else ""
     shaded = (
         f"The grey bands are the tails that R compares: best {percent(tails['beta'])}, worst {percent(tails['alpha'])}."
     )
@@ -92,8 +102,8 @@ def _clients(content: Content, drawn: Sequence[Series]) -> tuple[Figure, ...]:
     found = [
         Figure(
             id="losses", title="Loss of every client", wide=True, table="clients", about=unweighted,
-            says=f"A flat line: all clients alike. A steep right end: a few are far worse off. {shaded}",
-            spec=clients.in_order(names, "loss", n, **tails),
+            says=f"A flat line: all clients alike. A steep right end: a few are far worse off. {shaded}{some}",
+            spec=clients.in_order(names, "loss", n, **tails, every=every),
         ),
         Figure(
             id="lorenz", title="Lorenz curve of the losses", table="lorenz", about=told,
@@ -109,18 +119,23 @@ def _clients(content: Content, drawn: Sequence[Series]) -> tuple[Figure, ...]:
     if all(s.table.accuracy is not None for s in drawn):
         accuracy = Figure(
             id="accuracies", title="Accuracy of every client", wide=True, table="clients", about=unweighted,
-            says="In the order of accuracy, which need not be that of the losses.",
-            spec=clients.in_order(names, "accuracy", n, **tails),
+            says=f"In the order of accuracy, which need not be that of the losses.{some}",
+            spec=clients.in_order(names, "accuracy", n, **tails, every=every),
         )  # fmt: skip
         found.insert(1, accuracy)
     return tuple(found)
 
 
-def _intervals(drawn: Sequence[Series], tables: Tables) -> tuple[Figure, ...]:
+def _intervals(content: Content, drawn: Sequence[Series], tables: Tables) -> tuple[Figure, ...]:
     if len(drawn) < 2 or "intervals" not in tables:
         return ()
     names, level = [s.name for s in drawn], percent(drawn[0].audit.level)
     says = f"Points with {level} intervals: how the index would vary if other clients like these had come."
+    told = about(drawn, short=True)
+    if content.seeded is not None:
+        n = len(content.seeded.seeds)
+        says = f"Means over {n} seeds with {level} intervals: how sure a mean is, were other seeds drawn."
+        told += f" Seeds {', '.join(map(str, content.seeded.seeds))}."
     titles = {
         "R": "Relative unfairness R",
         "mean": "Mean loss",
@@ -129,7 +144,7 @@ def _intervals(drawn: Sequence[Series], tables: Tables) -> tuple[Figure, ...]:
     }
     return tuple(
         Figure(
-            id=f"sure-{name}", title=titles[name], says=says, about=about(drawn, short=True), table="intervals",
+            id=f"sure-{name}", title=titles[name], says=says, about=told, table="intervals",
             spec=clients.intervals(names, name, _axis(titles[name]) if name != "R" else name),
         )
         for name in SHOWN

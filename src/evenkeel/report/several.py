@@ -18,14 +18,21 @@ def gathered(runs: Sequence[Run]) -> dict[str, list[Run]]:
     for run in runs:
         families.setdefault(run.spec.replace("seed", 0).digest(), []).append(run)
     named: dict[str, list[Run]] = {}
-    for family in families.values():
-        family.sort(key=lambda run: run.spec.seed)
+    for family in map(_one_a_seed, families.values()):
         name, k = family[0].name, 1
         while name in named:
             k += 1
             name = f"{family[0].name} ({k})"
         named[name] = family
     return named
+
+
+def _one_a_seed(family: Sequence[Run]) -> list[Run]:
+    """In the order of seeds; of a run that was made again, the first that is finished."""
+    found: dict[int, Run] = {}
+    for run in sorted(family, key=lambda run: not run.finished):
+        found.setdefault(run.spec.seed, run)
+    return [found[seed] for seed in sorted(found)]
 
 
 def led(families: Mapping[str, list[Run]], first: str) -> dict[str, list[Run]]:

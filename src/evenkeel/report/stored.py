@@ -126,7 +126,10 @@ def _weights(clients: pl.DataFrame, table: pl.DataFrame, *, panel: bool) -> Weig
 def _mix(file: Path) -> Mix | None:
     if not file.exists():
         return None
-    table = pl.read_parquet(file.read_bytes())
+    try:
+        table = pl.read_parquet(file.read_bytes())
+    except (OSError, pl.exceptions.PolarsError):
+        raise InputError(f"{file}: cannot be read; remove it, the report does without") from None
     if table.is_empty():
         return None
     clients = table["client"].unique(maintain_order=True).to_list()

@@ -18,6 +18,15 @@ def digits(x: float | None) -> str:
     return text.replace("-", "−", 1) if text.startswith("-") else text
 
 
+def together(sentence: str) -> str:
+    """A sentence in which no line ends between a number and its %.
+
+    >>> together("the worst 20 % of 5")
+    'the worst 20\\xa0% of 5'
+    """
+    return sentence.replace(" %", "\u00a0%")
+
+
 def ends(interval: Sequence[float] | None) -> str:
     """An interval, or a dash.
 

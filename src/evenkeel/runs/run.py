@@ -20,6 +20,8 @@ from evenkeel.runs import checkpoint, measure, store, tables
 from evenkeel.runs.observers import Quiet
 from evenkeel.runs.spec import Spec
 
+_AGAIN = f"resume the run, which writes it again; of a finished one remove {store.FINAL} before"
+
 
 @dataclass(frozen=True)
 class Run:
@@ -53,7 +55,11 @@ class Run:
     @property
     def env(self) -> Mapping[str, Any]:
         """What it was computed with."""
-        facts: Mapping[str, Any] = json.loads((self.folder / store.ENV).read_text("utf-8"))
+        file = self.folder / store.ENV
+        try:
+            facts: Mapping[str, Any] = json.loads(file.read_text("utf-8"))
+        except (OSError, ValueError) as error:
+            raise InputError(f"{file}: cannot be read ({_reason(error)}); put it back, or start the run anew") from None
         return facts
 
     @property
@@ -100,6 +106,8 @@ class Run:
         """The last evaluation, one row a client that has rows there; the validation part unless the spec says so."""
         part = split or self.spec.evaluation.split
         rows = self.clients.filter(pl.col("split") == part, pl.col("loss").is_not_null())
+        if self.clients.is_empty():
+            raise InputError(f"{self.folder}: has stored no evaluation yet; wait for the first, or resume the run")
         if rows.is_empty():
             raise InputError(f"{self.folder}: was not evaluated on {part!r}; evaluation.splits names what is")
         rows = rows.filter(pl.col("round") == pl.col("round").max())
@@ -131,3 +139,9 @@ def _table(file: Path, empty: pl.DataFrame) -> pl.DataFrame:
         return pl.read_parquet(io.BytesIO(file.read_bytes()))
     except FileNotFoundError:
         return empty
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"{file}: cannot be read ({_reason(error)}); {_AGAIN}") from None
+
+
+def _reason(error: Exception) -> str:
+    return str(getattr(error, "strerror", None) or error).splitlines()[0].lower()

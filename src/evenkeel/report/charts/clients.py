@@ -16,24 +16,38 @@ _HOVER = [
 ]  # fmt: skip
 
 
-def in_order(names: Sequence[str], value: str, n: int, *, alpha: float, beta: float) -> dict[str, Any]:
-    """Clients from best to worst off; the tails that R compares are shaded."""
+MOST_POINTS = 4_000  # more would lie on each other: a figure is a thousand pixels wide
+_ENDS = 50  # clients at both ends that have a point in any case
+
+
+def in_order(names: Sequence[str], value: str, n: int, *, alpha: float, beta: float, every: int = 1) -> dict[str, Any]:
+    """Clients from best to worst off; the tails that R compares are shaded. One client in `every` has a point."""
     tails = [{"from": 0, "to": beta, "says": "best"}, {"from": 1 - alpha, "to": 1, "says": "worst"}]
     shade = alt.Chart(alt.InlineData(values=tails if beta < 1 else tails[1:]))
-    place = alt.X("at:Q", title="clients, best-off first", axis=_SHARE, scale=alt.Scale(domain=[0, 1]))
+    place = alt.X(f"at_{value}:Q", title="clients, best-off first", axis=_SHARE, scale=alt.Scale(domain=[0, 1]))
     per_cent = "%" if value == "accuracy" else "~s"
     height = alt.Y(f"{value}:Q", title=value, axis=alt.Axis(format=per_cent), scale=alt.Scale(zero=True))
-    base = alt.Chart(data("clients")).transform_filter(SEEN).transform_calculate(at=f"datum.at_{value}")
+    base = alt.Chart(data("clients")).transform_filter(SEEN)
     small = n > 400
-    marked = alt.datum.client == PICKED
-    points = base.mark_point(opacity=0.6 if small else 0.85).encode(
-        x=place,
-        y=height,
-        color=colour(names, columns=6),
-        tooltip=_HOVER,
-        size=alt.condition(marked, alt.value(320), alt.value(12 if small else 36)),
-        stroke=alt.condition(marked, alt.value(INK), alt.value(None)),
-        strokeWidth=alt.value(3),
+    tint = colour(names, columns=6)
+    rank = f"round(datum.at_{value} * datum.n - 0.5)"
+    some = base if every == 1 else base.transform_filter(_some(rank, every))
+    points = some.mark_point(opacity=0.6 if small else 0.85, size=12 if small else 36).encode(
+        x=place, y=height, color=tint, tooltip=_HOVER
+    )
+    # Apart, as marking one must not redraw all; the first stands in it unseen, as no scale can be made of nothing.
+    marked = (
+        base.transform_filter(f"datum.client === picked || {rank} === 0")
+        .mark_point()
+        .encode(
+            x=place,
+            y=height,
+            color=tint,
+            tooltip=_HOVER,
+            size=alt.condition(alt.datum.client == PICKED, alt.value(320), alt.value(0)),
+            stroke=alt.condition(alt.datum.client == PICKED, alt.value(INK), alt.value(None)),
+            strokeWidth=alt.value(3),
+        )
     )
     layers = alt.layer(
         shade.mark_rect(color=FAINT, opacity=0.1).encode(x="from:Q", x2="to:Q"),
@@ -41,8 +55,23 @@ def in_order(names: Sequence[str], value: str, n: int, *, alpha: float, beta: fl
         .mark_text(baseline="bottom", dy=-3)
         .encode(x="middle:Q", y=alt.value(0), text="says:N"),
         points,
+        marked,
     )
     return finished(layers.add_params(HIDDEN, PICKED), 280)
+
+
+def spacing(clients: int) -> int:
+    """One client in how many has a point, so that a figure has no more than it can show.
+
+    >>> spacing(300), spacing(20_000)
+    (1, 5)
+    """
+    return -(-clients // MOST_POINTS)
+
+
+def _some(rank: str, every: int) -> str:
+    """Every so many of the clients in order, and both ends."""
+    return f"{rank} % {every} === 0 || {rank} < {_ENDS} || datum.n - {rank} <= {_ENDS}"
 
 
 def lorenz(names: Sequence[str]) -> dict[str, Any]:
@@ -80,7 +109,7 @@ def intervals(names: Sequence[str], index: str, title: str) -> dict[str, Any]:
     """An index of every series with its interval."""
     base = alt.Chart(data("intervals")).transform_filter(f"datum.index === '{index}'").transform_filter(SEEN)
     side = alt.Y("run:N", title=None, sort=list(names), axis=alt.Axis(ticks=False, domain=False, labelPadding=6))
-    value = alt.X("value:Q", title=title, scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=5))
+    value = alt.X("value:Q", title=title, scale=alt.Scale(zero=False, padding=10), axis=alt.Axis(tickCount=5))
     hover = [alt.Tooltip("run:N"), *(alt.Tooltip(f"{end}:Q", format=".4~g") for end in ("value", "low", "high"))]
     tint = colour(names, legend=False)
     layers = alt.layer(

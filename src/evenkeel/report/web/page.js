@@ -92,7 +92,9 @@
     views.set(figure.id, view);
     turn(view);
     await view.runAsync();
+    await renew(figure.id); // what was switched while it was being made
     holder.dataset.drawn = "yes";
+    watcher.observe(holder);
   }
   async function drawAll() {
     while (queue.length) {
@@ -113,15 +115,56 @@
   function turn(view) {
     for (const name of ["hidden", "picked"]) if (has(view, name)) view.signal(name, state[name]);
   }
-  const turnAll = () => { for (const view of views.values()) if (view) { turn(view); view.runAsync(); } };
-  function refill(only) {
-    for (const figure of page.figures) {
-      const view = views.get(figure.id);
-      if (view && (!only || only(figure))) view.data(figure.table, rows(blocksOf(figure))).runAsync();
+  const turnAll = () => follow(page.figures, false);
+  function refill(only = () => true) {
+    const figures = page.figures.filter(only);
+    for (const figure of figures) {
       const table = $(`[data-table="${figure.id}"]`);
       if (table && table.open) fill(table);
     }
+    follow(figures, true);
   }
+
+  // A switch shows first where the reader looks; the other figures follow one at a time, so that none holds up the
+  // next act. `behind` are those that still have to: whether with new data, or with turned switches alone.
+  const near = new Set();
+  const behind = new Map();
+  const watcher = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      const id = target.dataset.figure;
+      if (isIntersecting) near.add(id); else near.delete(id);
+      if (isIntersecting) renew(id);
+    }
+  }, { rootMargin: "100px" });
+  async function renew(id) {
+    const view = views.get(id);
+    if (!view || !behind.has(id)) return;
+    const figure = figureOf(id);
+    if (behind.get(id)) view.data(figure.table, rows(blocksOf(figure)));
+    behind.delete(id);
+    delete $(`[data-figure="${id}"]`).dataset.behind;
+    turn(view);
+    await view.runAsync();
+  }
+  function follow(figures, refilled) {
+    for (const { id } of figures) {
+      behind.set(id, refilled || (behind.get(id) ?? false));
+      $(`[data-figure="${id}"]`).dataset.behind = "yes";
+    }
+    for (const { id } of figures) if (near.has(id)) renew(id);
+    catchUp();
+  }
+  let catching = false;
+  async function catchUp() {
+    if (catching) return;
+    catching = true;
+    for (let id; (id = [...behind.keys()].find((key) => views.get(key))) !== undefined;) {
+      await new Promise((resume) => setTimeout(resume, 30)); // an act in between goes first
+      await renew(id);
+    }
+    catching = false;
+  }
+  const catchUpAtOnce = () => { for (const id of [...behind.keys()]) renew(id); }; // nothing in it waits
 
   // Switches.
   function readSwitches() {
@@ -169,6 +212,7 @@
   async function save(id) {
     const view = views.get(id);
     if (!view) return;
+    await renew(id);
     const link = element("a");
     link.href = await view.toImageURL("svg");
     link.download = `evenkeel-${id}.svg`;
@@ -211,13 +255,14 @@
   // On paper nobody can open anything: what was run is printed, long specs only where the reader opened them.
   let opened = [];
   addEventListener("beforeprint", () => {
+    catchUpAtOnce();
     opened = all("details.run:not([open])");
     for (const details of opened) details.open = true;
   });
   addEventListener("afterprint", () => { for (const details of opened) details.open = false; });
 
   // A live page asks for what is new, keeps what is old while nobody answers, and never reloads.
-  async function follow(stamp) {
+  async function ask(stamp) {
     const live = $("#live");
     try {
       const answer = await fetch(`live?since=${encodeURIComponent(stamp)}`, { cache: "no-store" });
@@ -228,7 +273,7 @@
       }
       live.textContent = answer.headers.get("x-state") ?? "live";
     } catch { live.textContent = "nobody answers; trying again"; }
-    setTimeout(() => follow(stamp), 2000);
+    setTimeout(() => ask(stamp), 2000);
   }
   function show(told) {
     const open = all("details[open]").map((d) => d.dataset.table).filter(Boolean);
@@ -248,7 +293,8 @@
       return;
     }
     for (const view of views.values()) if (view) view.finalize();
-    views.clear();
+    watcher.disconnect();
+    for (const held of [views, near, behind]) held.clear();
     $("main").replaceChildren(...fresh.childNodes);
     for (const id of open) { const details = $(`[data-table="${id}"]`); if (details) details.open = true; }
     readSwitches();
@@ -257,5 +303,5 @@
 
   readSwitches();
   start();
-  if (page.live) follow("");
+  if (page.live) ask("");
 })();
