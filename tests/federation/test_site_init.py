@@ -168,6 +168,17 @@ def test_another_key_under_a_known_name_is_refused(tmp_path):
         made(tmp_path / "fed", sites={"north": Wanted(public=tmp_path / "other.pub")})
 
 
+def test_a_revoked_name_is_not_given_out_again(tmp_path):
+    """Its key may still lie there: another init must not let it in."""
+    from evenkeel.federation.deploy import coordinating
+
+    server, _ = made(tmp_path / "fed")
+    assert coordinating.revoke(server, "north") is False
+    with pytest.raises(InputError, match="north: was revoked"):
+        made(tmp_path / "fed")
+    assert server.sites == ("south",)
+
+
 def test_a_killed_init_is_finished_by_the_next(tmp_path, monkeypatch):
     """Stopped before each file in turn: the next init ends with a whole federation and no key under two names."""
     whole = set(everything(made(tmp_path / "whole")[0].root))

@@ -18,6 +18,7 @@ from evenkeel.federation.sites import Site
 from evenkeel.tasks import Task
 
 MakeTask = Callable[[tuple[int, ...], int], Task]  # (shape of a row, classes) -> task
+_WITHOUT_VECTORS = {"probe", "score"}
 FUSED = "fused."  # what a probe's reply carries of the gradient ask that follows it
 
 
@@ -39,6 +40,10 @@ def _answered(asked: Envelope, site: Site, make: MakeTask, state: Path | None) -
     task = make(tuple(facts["shape"]), int(facts["classes"]))
     client = site.client(task, int(facts["client"]))
     ask, key = ask_of(asked)
+    if ask.phase not in _WITHOUT_VECTORS:
+        site.demand_enough(ask.config)
+    if facts["fuse"] is not None:
+        site.demand_enough(facts["fuse"])
     said = dict(answer_one(task, client, ask, key))
     if facts["fuse"] is not None:
         extra = answer_one(task, client, ask._replace(phase="gradient", config=facts["fuse"]), key)

@@ -7,7 +7,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+import traceback
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,27 @@ def client_app(task: MakeTask | None = None, settings: Mapping[str, Any] | None 
 
     @app.train("ask")  # type: ignore[untyped-decorator]  # flwr is not in the main environment
     def ask(message: Message, context: Context) -> Message:
-        said = answered(message, context.node_config, {**(settings or {}), **context.run_config}, task)
+        config = {**(settings or {}), **context.run_config}
+        said = discreet(lambda: answered(message, context.node_config, config, task))
         return Message(record(said), reply_to=message)
 
     return app
+
+
+def discreet(answer: Callable[[], Envelope]) -> Envelope:
+    """The answer; what goes wrong is told in full here and by its kind alone to the server.
+
+    Flower sends the text of an exception along, and that of a loader may quote the row that it stumbled over.
+
+    >>> discreet(lambda: float("Ms Smith, 41"))
+    Traceback (most recent call last):
+    RuntimeError: ValueError at the site; its own log says more
+    """
+    try:
+        return answer()
+    except Exception as error:  # noqa: BLE001 — whatever a loader may raise
+        traceback.print_exc()
+        raise RuntimeError(f"{type(error).__name__} at the site; its own log says more") from None
 
 
 def answered(message: Message, node: Mapping[str, Any], settings: Mapping[str, Any], make: MakeTask | None) -> Envelope:

@@ -22,15 +22,28 @@ from evenkeel.tasks import Task
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """One client's rows in a federation of one, and its name ("" where the server knows it)."""
+    """One client's rows in a federation of one, and its name ("" where the server knows it).
+
+    No vector leaves it that is made of fewer than `fewest` rows, whatever the server's spec says.
+    """
 
     name: str
     rows: Federation
     at: int = 0
+    fewest: int = 1
 
     def client(self, task: Task, number: int) -> Client:
         """The client that the steps know; its draws are keyed by its number in the whole federation."""
         return replace(Client.of(task, self.rows, self.at), id=number)
+
+    def demand_enough(self, settings: Mapping[str, Any]) -> None:
+        """Refuse a step whose vectors would be made of too few rows; a batch of 0 is all of them."""
+        rows = int(self.rows.train.sizes[self.at])
+        asked = [int(settings.get(name, 0)) for name in ("batch", "control_batch")]
+        least = min(min(batch or rows, rows) for batch in asked)
+        if least < self.fewest:
+            rule = f"this site sends no vector made of fewer than {self.fewest}"
+            raise InputError(f"batches of {least} rows are asked for, {rule}; raise work.batch and work.control_batch")
 
     def described(self) -> dict[str, Any]:
         """What the server is told at the start: name, sizes, the shape of a row, the number of classes."""
@@ -73,16 +86,16 @@ def _sized(sizes: Sequence[int]) -> Shards:
 
 def load_site(config: Mapping[str, Any], spec: Spec, environment: Mapping[str, str]) -> Site:
     """The site that a node's settings name: a part of the spec's own data, or a file with `load()` at the site."""
-    name = str(config.get("name", ""))
+    name, fewest = str(config.get("name", "")), int(config.get("fewest", 1))
     file = str(config.get("site") or environment.get("EVENKEEL_SITE", ""))
     if file:
-        return Site(name=name, rows=_own(file, name, spec))
+        return Site(name=name, rows=_own(file, name, spec), fewest=fewest)
     rows = _dealt(spec)
     if "part" in config:
         part = str(config["part"])
         if part not in rows.names:
             raise InputError(f"part = {part!r}: no such client in the spec's data; known: {', '.join(rows.names[:5])}…")
-        return Site(name=name or part, rows=rows, at=rows.names.index(part))
+        return Site(name=name or part, rows=rows, at=rows.names.index(part), fewest=fewest)
     if "partition-id" in config:  # Flower's simulation
         at = int(config["partition-id"])
         if at >= rows.n:

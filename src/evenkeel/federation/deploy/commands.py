@@ -70,7 +70,7 @@ def site_commands(site: Site, pin: str) -> Mapping[str, Command]:
 def node_config(site: Site) -> str:
     """What the site's app is told: its name, and the file that reads its rows or the part it plays in a rehearsal."""
     rows = f'part="{site.part}"' if site.part else f'site="{site.data_file}"'
-    return f'name="{site.name}" {rows} state="{site.root / "state"}" threads=1'
+    return f'name="{site.name}" {rows} state="{site.root / "state"}" fewest={site.fewest} threads=1'
 
 
 def nginx() -> str:

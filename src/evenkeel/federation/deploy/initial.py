@@ -106,6 +106,8 @@ def _site(server: Server, name: str, wanted: Wanted, bundled: bytes) -> list[Pat
         if given is not None and pki.public_key(given).split()[:2] != known.read_bytes().split()[:2]:
             raise InputError(f"--site {name}: has another key already ({known}); revoke it first, or give another name")
         return []
+    if any(server.keys.glob(f"{name}.revoked*")):
+        raise InputError(f"--site {name}: was revoked, and its name is not given out again; give the site a new name")
     key = None if given is not None else pki.site(name, _held(folder / "key"))
     public = key.public if key else pki.public_key(given) + f" {name}\n".encode()  # type: ignore[arg-type]
     writing.make_folder(folder, 0o700)
@@ -113,7 +115,7 @@ def _site(server: Server, name: str, wanted: Wanted, bundled: bytes) -> list[Pat
     how: dict[str, Any] = {"port": wanted.port, "data": wanted.data, "part": wanted.part}
     site = Site(root=folder, name=name, address=server.address, **how)
     texts = {
-        "site.toml": layout.settings(name=name, address=site.address, **how),
+        "site.toml": layout.settings(name=name, address=site.address, **how, fewest=1),
         "README.md": site_letter(site, writing.digest(bundled), own_key=key is None),
         f"evenkeel-{name}.service": site_unit(name),
         "data.py": own_data(server.root),

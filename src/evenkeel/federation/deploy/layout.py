@@ -89,7 +89,7 @@ class Server:
 class Site:
     """One site: its name, the server's address, and the file that reads its rows, or its part in a rehearsal.
 
-    `port` is where its own processes meet, on loopback.
+    `port` is where its own processes meet, on loopback; no vector leaves it that is made of fewer than `fewest` rows.
     """
 
     root: Path
@@ -98,6 +98,7 @@ class Site:
     port: int
     data: str
     part: str
+    fewest: int = 1
 
     @property
     def data_file(self) -> Path:
@@ -142,9 +143,11 @@ def site_opened(folder: Path) -> Site:
     held = _toml(folder / "site.toml", "give the folder that you were sent")
     site = Site(
         root=folder.absolute(),
-        **_typed(held, {"name": str, "address": str, "port": int, "data": str, "part": str}, folder),
+        **_typed(held, {"name": str, "address": str, "port": int, "data": str, "part": str, "fewest": int}, folder),
     )
     checked_name(site.name)
+    if site.fewest < 1:
+        raise InputError(f"{folder / 'site.toml'}: fewest = {site.fewest}: must be 1 or more rows; 16 is a start")
     return site
 
 

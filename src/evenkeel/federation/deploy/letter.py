@@ -60,6 +60,7 @@ You take part in a federation at {site.address}. Your rows stay on this machine.
 {key}1. Read `app/`: it is all the code of others that will run here, and nothing else will.
    `join` pins it by its SHA-256, `{app}`. Compare that number with the coordinator by telephone.
 2. Change `data.py` so that `load()` gives your rows. It stays here; nobody else sees it.
+   In `site.toml` raise `fewest`: no vector leaves that is made of fewer rows, whatever the server asks for (try 16).
 3. `evenkeel federate join .` connects outwards to {site.address}, TCP. Nothing has to be open inwards.
    As a service: the folder as `/srv/evenkeel/{site.name}`, evenkeel in `/opt/evenkeel`, `evenkeel-{site.name}.service`.
 4. `evenkeel federate status .` says how it goes, `evenkeel federate stop .` leaves.

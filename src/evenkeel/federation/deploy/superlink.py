@@ -149,9 +149,18 @@ def lock(secret: bytes) -> None:
     from flwr.superlink.routers.fleet import node_auth
     from starlette.middleware import Middleware
 
+    patient()
     ours = Middleware(partial(Locks, secret=secret))
     extensions.get_middleware = lambda: (ours,)
     node_auth.authenticate_node = noting(node_auth.authenticate_node)
+
+
+def patient() -> None:
+    """Wait a minute for SuperLink's database: after Flower's five seconds it answers 500, and runs are lost."""
+    from flwr.supercore import sql_mixin
+
+    held = dict(sql_mixin.SQLITE_PRAGMAS) | {"busy_timeout": "60000"}
+    sql_mixin.SQLITE_PRAGMAS = tuple(held.items())
 
 
 def main() -> None:
