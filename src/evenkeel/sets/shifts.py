@@ -5,6 +5,8 @@
 roots of a sample bracket the root, and only entries that the bracket leaves undecided are kept; so O(n) in all.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,7 +15,7 @@ from evenkeel.sets.base import Vector
 Bound = Vector | float  # one bound a client, or one for all
 _EPS = float(np.finfo(np.float64).eps)
 _COARSE = 1e-12  # relative: what may be missing of a budget, where no entry is free to take it
-_FEW, _SAMPLE = 2048, 1024
+_FEW, _SAMPLE, _MARGIN = 4096, 2048, 0.04  # a sample's root is off by .01 of the room; at least half must be left out
 _PASSES = 400  # bisection alone ends far earlier: 64 bits of mantissa and exponent
 
 
@@ -29,15 +31,34 @@ def shift(z: Vector, lo: Bound, hi: Bound, budget: float) -> float:
     sample, low, high = z[::every], _take(lo, slice(None, None, every)), _take(hi, slice(None, None, every))
     room = total(high, sample.size) - total(low, sample.size)
     part = budget * sample.size / z.size
-    left = shift(sample, low, high, min(part + 0.06 * room, room))
-    right = shift(sample, low, high, max(part - 0.06 * room, 0.0))
-    if _filled(z, lo, hi, left) > budget > _filled(z, lo, hi, right):
-        full = np.greater_equal(z, hi + right)
-        undecided = np.greater(z, lo + left) & ~full
-        if 2 * int(np.count_nonzero(undecided)) < z.size:
-            done = total(_take(hi, full), int(full.sum())) - total(_take(lo, full), int(full.sum()))
-            return shift(z[undecided], _take(lo, undecided), _take(hi, undecided), budget - done)
-    return _bisect(z, lo, hi, budget, shift(sample, low, high, min(part, room)))
+    left = shift(sample, low, high, min(part + _MARGIN * room, room))
+    right = shift(sample, low, high, max(part - _MARGIN * room, 0.0))
+    found = _between(z, lo, hi, budget, (left, right))
+    return _bisect(z, lo, hi, budget, shift(sample, low, high, min(part, room))) if found is None else found
+
+
+def _between(z: Vector, lo: Bound, hi: Bound, budget: float, ends: tuple[float, float]) -> float | None:
+    """The root if it lies between the ends, left and right, and few entries are undecided there; else None.
+
+    Entries that are full at `right` are full at the root, those that are empty at `left` empty; so a root of the rest
+    that lies between is the root of all.
+    """
+    left, right = ends
+    full = np.greater_equal(z, hi + right)
+    undecided = np.greater(z, lo + left)
+    undecided ^= full  # what is full at `right` is above the lower bound at `left`
+    few = int(np.count_nonzero(undecided))
+    if left > right or not 0 < few <= z.size // 2:
+        return None
+    if isinstance(lo, float) and isinstance(hi, float):
+        done = (hi - lo) * int(np.count_nonzero(full))
+    else:
+        done = total(_take(hi, full), int(full.sum())) - total(_take(lo, full), int(full.sum()))
+    low, high = _take(lo, undecided), _take(hi, undecided)
+    if not 0 <= budget - done <= total(high, few) - total(low, few):
+        return None
+    p = shift(z[undecided], low, high, budget - done)
+    return p if left <= p <= right else None
 
 
 def total(bound: Bound, n: int) -> float:
@@ -61,7 +82,7 @@ def _filled(z: Vector, lo: Bound, hi: Bound, p: float) -> float:
 def _sorted_root(z: Vector, lo: Bound, hi: Bound, budget: float) -> float:
     """Exact: walk the sorted breakpoints from the right, where the sum is 0, to the piece that holds the budget."""
     points = np.concatenate([z - lo, z - hi])
-    order = np.argsort(-points, kind="stable")
+    order = np.argsort(-points)
     points, enters = points[order], np.where(order < z.size, 1, -1)
     sums = np.concatenate([[0.0], np.cumsum(np.cumsum(enters)[:-1] * -np.diff(points))])
     k = min(int(np.searchsorted(sums, budget)), points.size - 1)
@@ -100,15 +121,19 @@ def clip_to_budget(z: Vector, lo: Bound, hi: Bound, budget: float) -> tuple[Vect
     [0.7, 0.3, 0.0]
     """
     p = shift(z, lo, hi, budget)
-    t = z - p
-    x = np.clip(t, lo, hi)
-    missing, free = _missing(x, lo, budget), (x > lo) & (x < hi)
-    if abs(missing) > _COARSE * budget and not free.any():  # z so large that no p hits; its differences are exact
+    x = np.subtract(z, p)
+    np.clip(x, lo, hi, out=x)
+    missing = _missing(x, lo, budget)
+    if abs(missing) <= _EPS * max(budget, 1.0):
+        return x, p
+    free = (x > lo) & (x < hi)
+    number = int(np.count_nonzero(free))
+    if number == 0 and abs(missing) > _COARSE * budget:  # z so large that no p hits; its differences are exact
+        t = z - p
         again = shift(t, lo, hi, budget)
-        p, x = p + again, np.clip(t - again, lo, hi)
-        missing, free = _missing(x, lo, budget), (x > lo) & (x < hi)
-    if abs(missing) > _EPS * max(budget, 1.0) and (number := int(np.count_nonzero(free))):
-        x = np.clip(x + missing / number * free, lo, hi)
+        return np.clip(t - again, lo, hi), p + again
+    if number:
+        np.clip(np.add(x, missing / number, out=x, where=free), lo, hi, out=x)
     return x, p
 
 
@@ -131,6 +156,11 @@ def project_pair(z: Vector, cap_a: Bound, cap_b: Bound, phi: float) -> Vector:
     """
     upper, lower = cap_a / (1 - phi), -phi * cap_b / (1 - phi)
     budget_a, budget_b = 1 / (1 - phi), phi / (1 - phi)
+    guess = _sampled_shape(z, upper, lower, budget_a, budget_b)
+    if guess is not None:
+        lam, fits = guess(z, upper, lower, budget_a, budget_b)
+        if fits:
+            return lam
     mid, _ = clip_to_budget(z, lower, upper, 1.0 - total(lower, z.size))
     least = float(np.maximum(mid, 0.0).sum())
     most = float(np.minimum(upper, mid - lower).sum())
@@ -145,10 +175,29 @@ def project_pair(z: Vector, cap_a: Bound, cap_b: Bound, phi: float) -> Vector:
     return mid
 
 
+Shape = Callable[[Vector, Bound, Bound, float, float], tuple[Vector, bool]]
+
+
+def _sampled_shape(z: Vector, upper: Bound, lower: Bound, budget_a: float, budget_b: float) -> Shape | None:
+    """The shape of a sample of very many clients, if it is one of the outer two: likely theirs, and tried first."""
+    if z.size < 2 * _FEW:
+        return None
+    some = slice(None, None, z.size // _SAMPLE)
+    few, high, low = z[some], _take(upper, some), _take(lower, some)
+    part = few.size / z.size
+    for shape in (_apart, _overlapping):
+        if shape(few, high, low, budget_a * part, budget_b * part)[1]:
+            return shape
+    return None
+
+
 def _apart(z: Vector, upper: Bound, lower: Bound, budget_a: float, budget_b: float) -> tuple[Vector, bool]:
+    rest = -total(lower, z.size) - budget_b
+    if budget_a > total(upper, z.size) or rest < 0:  # a sample of unequal caps may not hold its budgets
+        return z, False
     plus, p = clip_to_budget(z, 0.0, upper, budget_a)
-    minus, q = clip_to_budget(z, lower, 0.0, -total(lower, z.size) - budget_b)
-    return plus + minus, p >= q
+    minus, q = clip_to_budget(z, lower, 0.0, rest)
+    return np.add(plus, minus, out=plus), p >= q
 
 
 def _overlapping(z: Vector, upper: Bound, lower: Bound, budget_a: float, budget_b: float) -> tuple[Vector, bool]:
