@@ -19,6 +19,12 @@ from tests.federation.small import ENVIRONMENT
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
+LINK = """
+from evenkeel.federation.deploy.superlink import patient
+from flwr.superlink.cli import flower_superlink
+patient()
+flower_superlink()
+"""
 HURRIED = Path(__file__).parent / "hurried"
 APP = {
     "app.py": "from tests.federation.faulty import client as make_client, server as make_server\n\n"
@@ -67,7 +73,7 @@ class Deployment:
         at = f"{self.host}:{self.port}"
         executor = (sys.executable, "-m", "evenkeel.federation.deploy.executor", "--insecure", *shared)
         self.commands["superlink"] = (
-            *(str(BIN / "flower-superlink"), "--insecure", "--host", self.host, "--port", str(self.port)),
+            *(sys.executable, "-c", LINK, "--insecure", "--host", self.host, "--port", str(self.port)),
             *("--isolation", "process", *shared, "--database", str(self.home / "link.db")),
             "--disable-runtime-dependency-installation",
         )

@@ -6,6 +6,8 @@ slow, nan, replay, kill (other processes, by the ids in pids/). Acts at the serv
 writing a file).
 """
 
+import contextlib
+import fcntl
 import json
 import os
 import signal
@@ -53,6 +55,17 @@ def kill(name):
     os.kill(int((HOME / "pids" / name).read_text()), signal.SIGKILL)
 
 
+@contextlib.contextmanager
+def in_turn():
+    """One site after the other, where a file says so: ten large models are more than one machine holds at once."""
+    if not (HOME / "turns").exists():
+        yield
+        return
+    with (HOME / "turns").open("r+") as turns:
+        fcntl.flock(turns, fcntl.LOCK_EX)
+        yield
+
+
 def note(name):
     """Write down who we are."""
     (HOME / "pids").mkdir(parents=True, exist_ok=True)
@@ -94,7 +107,8 @@ def client():
                 import evenkeel.federation.client as module
 
                 module.reply_to = partial(_hang, deaf=spoil == "deaf")
-        content = record(answered(message, context.node_config, context.run_config, None))
+        with in_turn():
+            content = record(answered(message, context.node_config, context.run_config, None))
         if asked.kind == "ask":
             if spoil in {"nan", "replay"}:
                 content = _spoilt(content, spoil, name)

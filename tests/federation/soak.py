@@ -1,4 +1,4 @@
-"""Fifty faults in one run, with Flower's own clocks: `make soak`. The run must end with the bits of one without any.
+"""Forty-two faults in one run, with Flower's own clocks: `make soak`. It must end with the bits of a run without any.
 
 From the second round on every site has a fault in every exchange: it raises, dies, hangs, hangs deaf to signals, is
 slow, loses its node, its executor or both; in some rounds the server or SuperLink is killed besides, or the server in
@@ -20,9 +20,9 @@ from tests.federation.faulty import done
 from tests.federation.small import spec
 from tests.federation.storms import absent, killed, longest, ordered, site, unlike
 
-NAMES = ("client-0", "client-1", "client-2", "client-3")
-ROUNDS, SEED = 7, 1
-DEADLINE, RETRIES = 240.0, 3  # four attempts of 60 s
+NAMES = tuple(f"client-{i}" for i in range(6))
+ROUNDS, SEED = 4, 1
+DEADLINE, RETRIES = 320.0, 3  # four attempts of 80 s
 MOST = 3000.0  # seconds that all of it may take
 AT_SITES = ("raise", "die", "hang", "deaf", "slow", "node", "executor", "both")
 
@@ -42,8 +42,11 @@ def planned(seed):
     kinds = [AT_SITES[k % len(AT_SITES)] for k in range(len(moments))]
     draw.shuffle(kinds)
     plan = [(kind, at_site(kind, *moment)) for kind, moment in zip(kinds, moments, strict=True)]
-    for round_, (kind, phase) in enumerate(
-        [("server", "probe"), ("superlink", "local"), ("server", "local"), ("superlink", "probe")], start=1
+    for kind, phase, round_ in (
+        ("server", "probe", 1),
+        ("superlink", "local", 1),
+        ("server", "local", 2),
+        ("superlink", "probe", 3),
     ):
         plan.append((kind, killed([kind], draw.choice(NAMES), phase, round_)))
     plan += [("mid-checkpoint", {"side": "server", "act": "write", "k": k}) for k in (5, 9)]
@@ -51,7 +54,7 @@ def planned(seed):
     return plan
 
 
-def test_a_run_through_fifty_faults_ends_with_the_bits_of_one_without(tmp_path, capsys):
+def test_a_run_through_forty_faults_ends_with_the_bits_of_one_without(tmp_path, capsys):
     plan, begun, tended = planned(SEED), time.monotonic(), []
     made = spec("scaff-pd-ia", len(NAMES), rounds=ROUNDS, engine__deadline=DEADLINE, engine__retries=RETRIES)
     with Deployment(tmp_path / "home", NAMES, hurried=False) as deployment:
@@ -71,5 +74,5 @@ def test_a_run_through_fifty_faults_ends_with_the_bits_of_one_without(tmp_path, 
     with capsys.disabled():
         print(json.dumps(told, indent=2))
     assert len(happened) >= 40
-    assert told["longest_exchange"] < DEADLINE + 2
+    assert told["longest_exchange"] < DEADLINE + 60  # what a call to SuperLink may take
     assert unlike(run, made, tmp_path / "run", tmp_path / "loop") == []

@@ -9,7 +9,7 @@ pytest.importorskip("flwr", reason="runs in .venv-federate")
 
 import httpx
 
-from evenkeel.errors import InputError
+from evenkeel.errors import InputError, RunFailedError
 from evenkeel.federation.codec import Envelope, digest
 from evenkeel.federation.exchange import Fault
 from evenkeel.federation.packing import pack
@@ -60,6 +60,17 @@ def test_what_a_busy_superlink_may_have_lost_is_asked_again(monkeypatch):
     letter = post.send(7, ASKED, 10.0)
     assert list(post.fetch([letter])) == [(letter, Fault("could not be sent"))]
     assert [found.why for _, found in post.fetch(["a"])] == ["SuperLink could not hand the reply over"]
+
+
+def test_a_superlink_that_is_away_for_long_stops_the_run_which_can_be_resumed():
+    def away():
+        raise httpx.ConnectError("refused")
+
+    grid = SimpleNamespace(get_nodes=away, _retry_invoker=SimpleNamespace(max_time=None))
+    post = GridPost(grid)
+    assert grid._retry_invoker.max_time == 60
+    with pytest.raises(RunFailedError, match=r"SuperLink does not answer \(refused\); start it again and resume"):
+        post.nodes()
 
 
 def test_what_superlink_refuses_is_an_error():

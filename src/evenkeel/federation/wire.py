@@ -8,7 +8,7 @@ import httpx
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
 from flwr.serverapp import Grid
 
-from evenkeel.errors import InputError
+from evenkeel.errors import InputError, RunFailedError
 from evenkeel.federation.codec import Envelope, digest, opened
 from evenkeel.federation.exchange import Fault
 
@@ -17,6 +17,7 @@ _STYPE = "evenkeel"  # raw bytes; Flower's own kind would be a NumPy file
 _HEAD, _ARRAYS = "head", "arrays"
 _AT_ONCE = 2**26  # bytes of replies held at a time
 _PULL = "pull-messages"
+_AWAY = 60.0  # seconds without SuperLink, where Flower would wait for ever
 
 
 def record(envelope: Envelope) -> RecordDict:
@@ -50,11 +51,16 @@ class GridPost:
     _there: Mapping[int, str] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
+    def __post_init__(self) -> None:
+        invoker = getattr(self.grid, "_retry_invoker", None)
+        if invoker is not None:
+            invoker.max_time = _AWAY
+
     def nodes(self) -> Mapping[int, str]:
         """The nodes that are there, with the names they are registered under."""
         try:
             seen = self.grid.get_nodes()
-        except httpx.HTTPStatusError as error:
+        except httpx.HTTPError as error:
             _demand_passing(error)
             return self._there
         self._there = {int(node.node_id): str(getattr(node, "name", "") or "") for node in seen}
@@ -67,7 +73,7 @@ class GridPost:
         message = Message(record(envelope_), node, MESSAGE, ttl=max(seconds, 1.0), group_id=round_)
         try:
             ids = [letter for letter in self.grid.push_messages([message]) if letter]
-        except httpx.HTTPStatusError as error:
+        except httpx.HTTPError as error:
             _demand_passing(error)
             ids = []
         if ids:
@@ -90,7 +96,7 @@ class GridPost:
     def _pulled(self, letters: list[str]) -> Iterator[tuple[str, Envelope | Fault]]:
         try:
             messages = list(self.grid.pull_messages(letters))
-        except httpx.HTTPStatusError as error:
+        except httpx.HTTPError as error:
             _demand_passing(error)
             if not error.request.url.path.endswith(_PULL):  # on the way of the contents: some count as delivered by now
                 yield from ((letter, Fault("SuperLink could not hand the reply over")) for letter in letters)
@@ -99,8 +105,10 @@ class GridPost:
             yield str(message.metadata.reply_to_message_id), _found(message)
 
 
-def _demand_passing(error: httpx.HTTPStatusError) -> None:
-    """What SuperLink refuses is an error; what it fails at may go better the next time."""
+def _demand_passing(error: httpx.HTTPError) -> None:
+    """What SuperLink fails at may go better the next time; what it refuses is an error, and so is its silence."""
+    if not isinstance(error, httpx.HTTPStatusError):
+        raise RunFailedError(f"SuperLink does not answer ({error}); start it again and resume") from None
     if error.response.status_code < httpx.codes.INTERNAL_SERVER_ERROR:
         raise error
 
