@@ -16,11 +16,12 @@ import polars as pl
 
 from bench_engine import Clock, quiet, sgemm, useful
 from evenkeel.runs import federation_of
+from evenkeel.runs.presets import PRESETS
 from evenkeel.runs.spec import Spec
 from plain_loop import Work
 
 WORKERS, TIMES = 2, 3
-MNIST = ["work.steps=5", "evaluation.every=100"]
+MNIST = PRESETS["mnist"] | {"work": {"batch": 64, "steps": 5, "control_batch": 64}, "evaluation": {"every": 100}}
 
 
 def seconds(*command: str) -> float:
@@ -30,10 +31,9 @@ def seconds(*command: str) -> float:
     return time.perf_counter() - begun
 
 
-def started(folder: Path, preset: str, *settings: str) -> float:
-    """A run of a preset in a folder of its own."""
-    chosen = [word for setting in settings for word in ("--set", setting)]
-    return seconds("-m", "evenkeel", "run", "--preset", preset, *chosen, "--out", str(folder))
+def started(folder: Path, *what: str) -> float:
+    """A run in a folder of its own, as the command line starts it."""
+    return seconds("-m", "evenkeel", "run", *what, "--out", str(folder))
 
 
 def main() -> None:
@@ -43,14 +43,17 @@ def main() -> None:
         torch = [seconds("-c", "import torch") for _ in range(TIMES)]
         print(f"import torch: {min(torch):.2f} s (of {TIMES}: {', '.join(f'{t:.2f}' for t in torch)})")
         for preset in ("digits", "mnist"):
-            one = [started(Path(place) / f"{preset}-{k}", preset, "rounds=1") for k in range(TIMES)]
+            one = [
+                started(Path(place) / f"{preset}-{k}", "--preset", preset, "--set", "rounds=1") for k in range(TIMES)
+            ]
             print(
                 f"a whole run of one round, {preset}: {min(one):.2f} s, {min(one) - min(torch):.2f} beyond import torch"
             )
-        spec = Spec.preset("mnist", MNIST)
+        spec, file = Spec.of(MNIST), Path(place) / "hundred.toml"
+        file.write_text(spec.to_toml())
         machine, folder = Clock(), Path(place) / "hundred"
         sgemm(machine, WORKERS)
-        wall = started(folder, "mnist", *MNIST)
+        wall = started(folder, str(file))
         sgemm(machine, WORKERS)
         rounds = pl.read_parquet(folder / "rounds.parquet")["seconds"].drop_nulls().to_numpy()
     data = federation_of(spec)

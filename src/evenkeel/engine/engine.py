@@ -105,7 +105,8 @@ class Engine:
         general = Vmapped(self.task, self.train, memory=self.memory // 4 // self.threads, kept=Kept(room=0))
         layers = layers_of(self.task, self.federation.x.dim() - 1)
         if layers is not None:
-            kept = Kept(room=self.memory // 8, units=layers[0].weight.shape[0])
+            share = 8 if self.train.rows is None else 4  # where the rows are not copied, that half is free
+            kept = Kept(room=self.memory // share, units=layers[0].weight.shape[0])
             return Dense(self.task, self.train, layers, general, kept)
         if can_vectorise(general):
             return general
