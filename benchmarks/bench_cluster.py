@@ -30,31 +30,31 @@ RECORD = HERE.parent / "docs" / "benchmarks" / "cluster.json"
 TURNS = (("paper", 100, 40_000), ("paper", 1_000, 40_000), ("light", 1_000, 40_000), ("light", 50, 1_000_000))
 
 
-def turns() -> list[dict]:
-    """Engine and cluster in turns."""
+def turns(many: int) -> list[dict]:
+    """Engine and cluster in turns, so many rounds each."""
     works = {"paper": rounds.PAPER, "light": rounds.LIGHT}
-    return [{"work": w} | rounds.transports(n, d, works[w], 9) for w, n, d in TURNS]
+    return [{"work": w} | rounds.transports(n, d, works[w], many) for w, n, d in TURNS]
 
 
-def growth() -> list[dict]:
+def growth(many: int) -> list[dict]:
     """One engine thread with more clients and with more parameters, each in a process of its own for its memory."""
     wanted = [(n, 40_000) for n in (100, 1_000, 10_000)] + [(10, d) for d in PARAMETERS]
-    return [alone("grown", n, d, 3 if n > 1_000 else 7) for n, d in wanted]
+    return [alone("grown", n, d, 3 if n > 1_000 else many) for n, d in wanted]
 
 
-def ray() -> list[dict]:
+def ray(many: int) -> list[dict]:
     """Workers that compute nothing."""
     found = []
     for d in PARAMETERS:
         with rounds.link.opened(None, max(WORKERS), 2**31):
-            found += [rounds.echoed(w, d, 5 if d > 10**6 else 15) for w in WORKERS]
+            found += [rounds.echoed(w, d, many) for w in WORKERS]
     return found
 
 
-def bytes_() -> dict:
+def bytes_(many: int) -> dict:
     """Payload bytes by count and formula; bytes between two nodes."""
-    counted = [rounds.moved(*of, rounds=3) for of in ((100, 40_000, 2), (1_000, 40_000, 2), (100, 1_000_000, 2))]
-    return {"payload": counted, "wire": [rounds.wired(100, d, 5) for d in (40_000, 1_000_000)]}
+    counted = [rounds.moved(*of, rounds=many) for of in ((100, 40_000, 2), (1_000, 40_000, 2), (100, 1_000_000, 2))]
+    return {"payload": counted, "wire": [rounds.wired(100, d, many) for d in (40_000, 1_000_000)]}
 
 
 PARTS = {"turns": turns, "growth": growth, "ray": ray, "bytes": bytes_}
@@ -72,7 +72,7 @@ def here(name: str, given: list[str]) -> object:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     if name in PARTS:
-        return {"load_before": os.getloadavg()[0], "found": PARTS[name]()}
+        return {"load_before": os.getloadavg()[0], "found": PARTS[name](int(given[0]))}
     n, d, many = map(int, given)
     return rounds.grown(n, d, rounds.LIGHT, many)
 
@@ -92,6 +92,7 @@ def main() -> None:
     """Measure the parts asked for, keep them beside those that are there, print all."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--parts", nargs="*", default=list(PARTS), choices=list(PARTS))
+    arguments.add_argument("--rounds", type=int, default=9, help="that count, after two of warm-up")
     arguments.add_argument("--record", type=Path, default=RECORD)
     arguments.add_argument("--chart", type=Path, help="draw the model into this folder")
     arguments.add_argument("--page", type=Path, help="put the tables between the marks of this page")
@@ -103,7 +104,7 @@ def main() -> None:
     record = json.loads(given.record.read_text("utf-8")) if given.record.exists() else {}
     for part in given.parts:
         print(f"{part}, load {os.getloadavg()[0]:.2f}", file=sys.stderr, flush=True)
-        record[part] = alone(part)
+        record[part] = alone(part, given.rounds)
         given.record.parent.mkdir(parents=True, exist_ok=True)
         given.record.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
     told = cluster_told.parts(record, given.record.with_name("clients.csv"))

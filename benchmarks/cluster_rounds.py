@@ -4,6 +4,7 @@ A round is driven as a run drives it, with the algorithm's own text: three asks,
 that are compared take turns, round by round, so that what else happens on the machine hits all of them.
 """
 
+import sys
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -146,6 +147,7 @@ class Echo(Worker):
 
 def echoed(workers: int, d: int, rounds: int) -> dict:
     """Seconds of the asks of a round over Ray alone: eight clients, nothing computed."""
+    link.imported().cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers need not find this file
     before, group.Worker = group.Worker, Echo
     try:
         cluster = Cluster(task_of(d), federation(8, ragged=False), workers=workers)

@@ -61,16 +61,17 @@ def errors(problem, cohort, seed):
 def main():
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
+    print(f"| problem | who is asked | {AT[0]} | {AT[1]} | stale at most |\n|---|---|---:|---:|---:|")
     for make, cohort in ((shared_hessian, 2), (quadratic_cvar, 2), (quadratic_worst, 2), (many, 30)):
         problem = make()
         for name, (draw, rule) in WAYS.items():
             draws.turn, primal_dual.carry = draw, rule
             found = [errors(problem, cohort, seed) for seed in range(3)]
             median, stale = np.median([f[0] for f in found], 0), max(f[1] for f in found)
-            print(f"{make.__name__:15} {name:36} {median[0]:.3f} {median[1]:.3f}  stale at most {stale}", flush=True)
+            print(f"| {make.__name__} | {name} | {median[0]:.3f} | {median[1]:.3f} | {stale} |", flush=True)
         draws.turn, primal_dual.carry = turn, carry
         everyone = errors(problem, 0, 0)[0]
-        print(f"{make.__name__:15} {'everyone':36} {everyone[0]:.2g} {everyone[1]:.2g}", flush=True)
+        print(f"| {make.__name__} | everyone | {everyone[0]:.2g} | {everyone[1]:.2g} | 0 |", flush=True)
 
 
 if __name__ == "__main__":

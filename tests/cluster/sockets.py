@@ -1,4 +1,4 @@
-"""Which processes descend from one, and where they listen, read from /proc."""
+"""Which processes descend from one, what they use and where they listen, read from /proc."""
 
 import ipaddress
 import os
@@ -30,6 +30,12 @@ def words(pid):
         return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
     except OSError:
         return ""
+
+
+def used(pid):
+    """Processor seconds of a process so far."""
+    cells = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(cells[11]) + int(cells[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def listening(pids):

@@ -1,5 +1,6 @@
 """The transport against the plain loop, and whole runs against the engine; bound to loopback; refusals."""
 
+import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
@@ -8,14 +9,17 @@ import numpy as np
 import pytest
 import torch
 
-from evenkeel.cluster import Cluster, link
-from evenkeel.engine import Absent, Loop
+from evenkeel.cluster import Cluster, group, link
+from evenkeel.data.mapped import write_federation
+from evenkeel.engine import Absent, Engine, Loop
 from evenkeel.errors import InputError, RunFailedError
 from evenkeel.protocol import Key
-from evenkeel.runs import Spec, execute, federation_of, task_of
+from evenkeel.runs import Run, Spec, execute, federation_of, task_of
 from tests.clients.toy import SIZES, federation
 from tests.engine.test_engine import CONFIGS, TASKS, question, same
 from tests.runs import tiny
+from tests.runs_many import small
+from tests.scale.test_stores import memory
 
 from .sockets import children, listening
 
@@ -110,17 +114,65 @@ def test_a_run_on_the_cluster_is_the_run_of_the_engine(ray, tmp_path, name):
     assert {f.name for f in spread.folder.iterdir()} == {f.name for f in alone.folder.iterdir()}
 
 
-def test_workers_that_load_what_the_spec_names_have_the_same_bits_as_those_that_are_sent_it(ray):
-    spec = Spec.preset("penguins")
+@pytest.mark.parametrize("source", ["penguins", "mapped"])
+def test_workers_that_load_what_the_spec_names_have_the_same_bits_as_those_that_are_sent_it(ray, tmp_path, source):
+    spec, who = Spec.preset("penguins"), None
+    if source == "mapped":  # a cohort of a store: neither is all of it read, nor are all asked
+        write_federation(tmp_path / "store", memory())
+        store = {"source": "mapped", "store": str(tmp_path / "store")}
+        spec, who = Spec.of({"data": store, "task": {"model": "linear"}}), np.array([2, 3, 17, 29])
     data = federation_of(spec)
     task = task_of(spec, data)
+    ask = question(task, "gradient", {"batch": 5}, n=data.n, who=who, weights=True)
     told = []
     for load in (partial(federation_of, spec), None):
         cluster = Cluster(task, data, workers=2, load=load)
-        told.append(cluster.answer(question(task, "gradient", {"batch": 5}, n=data.n, weights=True), KEY))
+        told.append(cluster.answer(ask, KEY))
         cluster.close()
-    for name in told[0].values:
+    alone = Engine(task, data, workers=1).answer(ask, KEY)
+    for name in alone.values:
         assert np.array_equal(told[0][name], told[1][name])
+        np.testing.assert_allclose(told[0][name], alone[name], rtol=1e-5, atol=1e-6)
+
+
+def test_a_worker_that_cannot_begin_says_why_at_once(ray, monkeypatch):
+    """As on a node where evenkeel is not installed."""
+
+    class Missing:
+        def __init__(self):
+            raise ModuleNotFoundError("No module named 'evenkeel'")
+
+        def ready(self): ...
+        def begin(self, *rows): ...
+
+    monkeypatch.setattr(group, "Worker", Missing)
+    task, row_shape, classes = TASKS["linear"]
+    cluster = Cluster(task, federation(row_shape=row_shape, classes=classes), workers=1)
+    with pytest.raises(RunFailedError, match=r"cannot begin \(.*No module named 'evenkeel'\); each node needs"):
+        cluster.answer(question(task, "probe", {}), KEY)
+
+
+def test_one_cluster_takes_runs_sweeps_and_searches_by_its_address(ray, tmp_path):
+    """Each command in a process of its own, as a shell would start it; sweeps and searches end in the same bits."""
+    address = ray.get_runtime_context().gcs_address
+    (file,) = small.written(tmp_path, small.spec())
+    commands = {"run": [], "sweep": ["--phi", "0,0.2"], "tune": ["--trials", "2"]}
+    for name, more in commands.items():
+        words = [name, file, *more, "--quiet", "--out"]
+        there = [*words, tmp_path / "there" / name, "--on", "ray", "--address", address]
+        if name == "run":
+            there += ["--workers", "2"]
+        done = subprocess.run([sys.executable, "-m", "evenkeel", *there], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert small.command(*words, tmp_path / "here" / name).exit_code == 0
+    folders = [f.parent.relative_to(tmp_path / "here") for f in (tmp_path / "here").rglob("env.json")]
+    assert len(folders) >= 5
+    for folder in folders:
+        here, there = (Run.open(tmp_path / where / folder) for where in ("here", "there"))
+        if folder.parts[0] == "run":
+            torch.testing.assert_close(there.theta, here.theta, rtol=1e-5, atol=1e-6)
+        else:
+            assert tiny.fingerprint(there) == tiny.fingerprint(here)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")

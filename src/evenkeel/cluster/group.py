@@ -124,7 +124,11 @@ class Group:
             raise (error.cause if isinstance(error.cause, Exception) else error) from None
         except errors.GetTimeoutError:
             raise
-        except errors.RayError:
+        except errors.RayError as error:
+            if getattr(error, "actor_init_failed", False):  # it would fail again, on every node like this one
+                reason = str(error).strip().splitlines()[-1]
+                rule = "each node needs the same evenkeel in the same Python"
+                raise RunFailedError(f"a worker cannot begin ({reason}); {rule}") from None
             return None
 
     def _ask(self, k: int, sent: Sent) -> Any:  # noqa: ANN401
