@@ -89,3 +89,10 @@ def test_every_page_is_in_the_navigation():
     pages = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")}
     notes = {name for name in pages if re.match(r"decisions/\d", name)}  # scripts/handbook/notes.py lists them
     assert set(re.findall(r"(?:: |- )(\S+\.md)$", text, re.MULTILINE)) == pages - notes
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_no_number_is_still_to_come(page):
+    text = page.read_text("utf-8")
+    assert re.findall(r"^[A-Z_]{4,}$", text, re.MULTILINE) == []
+    assert re.findall(r"<!-- (?!end).* -->\s*<!-- end.*-->", text) == [], "nothing stands between the marks"

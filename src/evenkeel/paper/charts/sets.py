@@ -20,10 +20,10 @@ def draw(result: Mapping[str, Any]) -> Chart:
     layers += [_label(s, colour) for s, colour in zip(result["sets"], NAMES, strict=True)]
     layers.append(_clients(result["simplex"]["plane"]))
     title = alt.Title(
-        "Integrated sets Λ(A, B, φ) of three clients, A = B = CVaR(.5)",
+        "Integrated sets Λ(A, B, φ) of three clients",
         subtitle=[
-            "in the plane Σλ = 1; black: the simplex; solid: the regular set, φ = 0;",
-            "dashed: negative weights",
+            "A = B = CVaR(.5), in the plane Σλ = 1; black: the simplex;",
+            "solid: the regular set, φ = 0; dashed: negative weights",
         ],
     )
     return styled(alt.layer(*layers).properties(width=SIDE, height=SIDE * 0.86, title=title))
