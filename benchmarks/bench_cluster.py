@@ -77,6 +77,11 @@ def here(name: str, given: list[str]) -> object:
     return rounds.grown(n, d, rounds.LIGHT, many)
 
 
+def kept(record: Path) -> dict:
+    """What was measured before, by part."""
+    return json.loads(record.read_text("utf-8")) if record.exists() else {}
+
+
 @pytest.mark.parametrize("clients", [200])
 def test_a_round_on_one_and_two_workers(clients):
     """Prints the ratio; demanded is that all transports come to the same θ, and that bytes are those of the formula."""
@@ -101,10 +106,11 @@ def main() -> None:
     if given.alone:
         print(json.dumps(here(given.alone[0], given.alone[1:])))
         return
-    record = json.loads(given.record.read_text("utf-8")) if given.record.exists() else {}
+    record = kept(given.record)
     for part in given.parts:
         print(f"{part}, load {os.getloadavg()[0]:.2f}", file=sys.stderr, flush=True)
-        record[part] = alone(part, given.rounds)
+        found = alone(part, given.rounds)
+        record = kept(given.record) | {part: found}
         given.record.parent.mkdir(parents=True, exist_ok=True)
         given.record.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
     told = cluster_told.parts(record, given.record.with_name("clients.csv"))

@@ -183,7 +183,12 @@ def save(found: list[dict], docs: Path) -> None:
         (docs / folder).mkdir(parents=True, exist_ok=True)
     table = pl.DataFrame(found)
     table.write_csv(docs / "benchmarks" / "clients.csv", float_precision=4)
-    x = alt.X("clients:Q", scale=alt.Scale(type="log"), title="registered clients", axis=alt.Axis(format="~s"))
+    x = alt.X(
+        "clients:Q",
+        scale=alt.Scale(type="log"),
+        title="registered clients",
+        axis=alt.Axis(format="~s", values=list(CLIENTS)),
+    )
     parts = {"clients_s": "answering clients", "rest_s": "all else"}
     long = table.rename(parts).unpivot(
         list(parts.values()), index="clients", variable_name="part", value_name="seconds"

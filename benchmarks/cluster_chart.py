@@ -1,6 +1,7 @@
 """Draws what `bench_cluster` measured and what its model says: docs/images/scale-workers.svg and scale-growth.svg.
 
-Full lines and points are measured, or fitted where it was measured; dashed lines are said by the model beyond that.
+In scale-growth points are measured and lines fitted to them. In scale-workers all is said by the model: the whole round
+in black, its terms dashed.
 """
 
 from pathlib import Path
@@ -17,9 +18,12 @@ TERMS = ("clients", "server", "Ray", "network (assumed)")
 COLOURS = ("#4c78a8", "#bab0ac", "#f58518", "#e45756")
 
 
-def log(title: str, **more) -> dict:
+TENS = [10**k for k in range(-4, 9)]
+
+
+def log(title: str, marks=TENS, form: str = "~s") -> dict:
     """A logarithmic axis."""
-    return {"scale": alt.Scale(type="log"), "title": title, "axis": alt.Axis(format="~s", **more)}
+    return {"scale": alt.Scale(type="log"), "title": title, "axis": alt.Axis(format=form, values=list(marks))}
 
 
 def short(d: int) -> str:
@@ -40,8 +44,8 @@ def by_workers(model: Model) -> alt.Chart:
         whole = [
             {"workers": w, "seconds": model.seconds(clients=CLIENTS, d=d, workers=w, network=w > 1)} for w in WORKERS
         ]
-        x = alt.X("workers:Q", **log("workers", values=[1, 2, 8, 64, 512]))
-        y = alt.Y("seconds:Q", **log("seconds a round"))
+        x = alt.X("workers:Q", **log("workers", [1, 2, 8, 64, 512]))
+        y = alt.Y("seconds:Q", **log("seconds a round", form="~g"))
         colour = alt.Color("term:N", sort=TERMS, scale=alt.Scale(domain=TERMS, range=COLOURS), title="term")
         parts = alt.Chart(alt.Data(values=rows)).mark_line(strokeDash=[4, 3]).encode(x=x, y=y, color=colour)
         total = alt.Chart(alt.Data(values=whole)).mark_line(color="black").encode(x=x, y=y)
@@ -59,7 +63,7 @@ def measured_and_said(record: dict, model: Model) -> alt.Chart:
     by_n = [{"x": g["clients"], "y": g["seconds"], "k": "d = 40 k"} for g in growth if g["clients"] >= 100]
     by_d = [{"x": g["d"], "y": g["seconds"], "k": "10 clients"} for g in growth if g["clients"] == 10]
     ray = [{"x": e["workers"], "y": e["seconds"], "k": short(e["d"])} for e in echoes]
-    lines_n = [{"x": n, "y": at(model, n, 40_000), "k": "d = 40 k"} for n in (100, 1_000, 10_000, 100_000)]
+    lines_n = [{"x": n, "y": at(model, n, 40_000), "k": "d = 40 k"} for n in (100, 1_000, 10_000)]
     lines_d = [{"x": 10**k, "y": at(model, 10, 10**k), "k": "10 clients"} for k in (4, 5, 6, 7)]
     sizes = sorted({e["d"] for e in echoes})
     lines_ray = [
@@ -83,7 +87,8 @@ def at(model: Model, clients: int, d: int) -> float:
 
 def panel(points: list, lines: list, title: str, heading: str) -> alt.Chart:
     """Points as measured, lines as fitted."""
-    x, y = alt.X("x:Q", **log(title)), alt.Y("y:Q", **log("seconds a round"))
+    x = alt.X("x:Q", **log(title, (1, 2, 4, 8) if title == "workers" else TENS))
+    y = alt.Y("y:Q", **log("seconds a round", form="~g"))
     order = list(dict.fromkeys(row["k"] for row in points))
     colour = alt.Color("k:N", title=None, sort=order)
     drawn = alt.Chart(alt.Data(values=lines)).mark_line().encode(x=x, y=y, color=colour)

@@ -4,6 +4,7 @@ A round is driven as a run drives it, with the algorithm's own text: three asks,
 that are compared take turns, round by round, so that what else happens on the machine hits all of them.
 """
 
+import os
 import sys
 import time
 from dataclasses import dataclass, field, replace
@@ -59,17 +60,19 @@ class Course:
     state: object = None
     rounds: list = field(default_factory=list)
     inside: list = field(default_factory=list)
+    cpu: list = field(default_factory=list)
 
     def step(self):
         """One round."""
         alg = algorithm("scaff-pd-ia", self.transport.federation.train.sizes, work=self.work)
         if self.state is None:
             self.state = alg.init(self.transport.task.init(0), self.transport.n)
-        key, timed = Key(0, len(self.rounds)), Timed(self.transport)
-        begun = time.perf_counter()
+        key, timed, there = Key(0, len(self.rounds)), Timed(self.transport), workers_of(self.transport)
+        here, far, begun = time.process_time(), used(there), time.perf_counter()
         self.state = drive(alg.round(self.state, key), lambda ask: timed(ask, key)).state
         self.rounds.append(time.perf_counter() - begun)
         self.inside.append(timed.inside)
+        self.cpu.append((time.process_time() - here, used(there) - far))
 
     def seconds(self) -> tuple[float, float]:
         """The median round after the warm-up, and its median outside of asks."""
@@ -94,10 +97,17 @@ def peak(pid="self") -> float:
     return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
 
 
-def workers_peak(cluster: Cluster) -> float:
-    """That of the largest worker."""
-    running = cluster.group
-    return max(peak(running.ray.get(actor.ready.remote())) for actor in running.actors)
+def used(pids) -> float:
+    """Processor seconds of some processes so far."""
+    cells = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in pids]
+    return sum(int(c[11]) + int(c[12]) for c in cells) / os.sysconf("SC_CLK_TCK")
+
+
+def workers_of(transport) -> list[int]:
+    """The worker processes of a transport; none for the engine."""
+    if not isinstance(transport, Cluster):
+        return []
+    return [transport.group.ray.get(actor.ready.remote()) for actor in transport.group.actors]
 
 
 def transports(clients: int, d: int, work: Work, rounds: int) -> dict:
@@ -109,7 +119,7 @@ def transports(clients: int, d: int, work: Work, rounds: int) -> dict:
         courses = {name: Course(transport, work) for name, transport in made.items()}
         in_turns(courses.values(), rounds)
         apart = float((courses["ray 2"].state.theta - courses["engine 1"].state.theta).abs().max())
-        memory = {"driver_mib": peak(), "worker_mib": workers_peak(clusters["ray 2"])}
+        memory = {"driver_mib": peak(), "worker_mib": max(map(peak, workers_of(clusters["ray 2"])))}
         for cluster in clusters.values():
             cluster.close()
     found = {name: course.seconds() for name, course in courses.items()}
@@ -118,6 +128,7 @@ def transports(clients: int, d: int, work: Work, rounds: int) -> dict:
         "d": task.d,
         "seconds": {name: both[0] for name, both in found.items()},
         "outside": {name: both[1] for name, both in found.items()},
+        "cpu": {name: np.mean(course.cpu[WARM_UP:], axis=0).tolist() for name, course in courses.items()},
         "every": {name: course.rounds[WARM_UP:] for name, course in courses.items()},
         "theta_apart": apart,
         **memory,

@@ -38,10 +38,25 @@ def turns(record: dict) -> list[str]:
         ratios = [f"{s['ray 1'] / s['ray 2']:.2f}", f"{s['engine 1'] / s['engine 2']:.2f}"]
         rest = [f"{1e3 * (s['ray 2'] - s['engine 2']):.0f} ms", f"{row['driver_mib']:.0f}, {row['worker_mib']:.0f} MiB"]
         rows.append([f"{row['work']}, {row['clients']:,}, {row['d']:,}", *seconds, *ratios, *rest])
+    lines = table(head, rows)
+    if all("cpu" in row for row in record["turns"]["found"]):
+        lines += ["", *_processor(record["turns"]["found"])]
     apart = max(row["theta_apart"] for row in record["turns"]["found"])
     rounds = len(record["turns"]["found"][0]["every"]["ray 1"])
     said = f"Medians of {rounds} rounds. |θ| of two workers and of one thread differ by at most {apart:.1e} after them."
-    return [*table(head, rows), "", f"{said} {machine(record['turns'])}"]
+    return [*lines, "", f"{said} {machine(record['turns'])}"]
+
+
+def _processor(found: list[dict]) -> list[str]:
+    """Where the processor time of a round goes; it says what binds even where seconds are disturbed."""
+    rows = []
+    for row in found:
+        (engine, _), (driver, workers) = row["cpu"]["engine 1"], row["cpu"]["ray 2"]
+        shares = [f"{engine:.3f} s", f"{driver:.3f} s", f"{workers:.3f} s", f"{2 * engine / (driver + workers):.2f}"]
+        rows.append([f"{row['work']}, {row['clients']:,}, {row['d']:,}", *shares])
+    return table(
+        ["processor time", "engine, 1 thread", "driver of 2 workers", "both workers", "at most, by that"], rows
+    )
 
 
 def bytes_(record: dict) -> list[str]:
