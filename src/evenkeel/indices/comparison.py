@@ -122,5 +122,6 @@ def _notes(tables: Mapping[str, LossTable]) -> tuple[str, ...]:
     for what in ("population", "split"):
         seen = {run: getattr(table, what) for run, table in tables.items()}
         if len(set(seen.values())) > 1:
-            notes.append(f"{what} differs: " + ", ".join(f"{run} {value!r}" for run, value in seen.items()))
+            runs = {value: ", ".join(run for run, own in seen.items() if own == value) for value in seen.values()}
+            notes.append(f"{what} differs: " + ", ".join(f"{names} {value!r}" for value, names in runs.items()))
     return tuple(notes)

@@ -63,7 +63,7 @@ def sections(content: Content, tables: Tables) -> tuple[Section, ...]:
     """Every section that has something to show."""
     drawn = content.series[:MOST_SERIES]
     found = (
-        Section(id="frontier", title="What fairness costs", figures=_frontier(content, tables)),
+        Section(id="frontier", title=_priced(tables), figures=_frontier(content, tables)),
         Section(id="clients", title="Who is worse off", figures=_clients(content, drawn)),
         Section(id="sure", title="How sure that is", figures=_intervals(content, drawn, tables)),
         Section(id="rounds", title="Round by round", figures=_rounds(drawn, tables)),
@@ -72,6 +72,10 @@ def sections(content: Content, tables: Tables) -> tuple[Section, ...]:
         Section(id="cost", title="What it took", figures=_cost(drawn, tables)),
     )
     return tuple(replace(s, figures=_even(_of_a_seed(content, s))) for s in found if s.figures)
+
+
+def _priced(tables: Tables) -> str:
+    return "What fairness costs" if "frontier" in tables else "How φ was chosen"
 
 
 def _of_a_seed(content: Content, section: Section) -> tuple[Figure, ...]:

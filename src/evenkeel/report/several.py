@@ -10,6 +10,7 @@ from evenkeel.runs.compare import measured
 from evenkeel.runs.paired import Seeded
 
 _NEVER = {"name", "seed", "engine", "output"}
+_MOST_TOLD = 2  # settings in a name
 
 
 def gathered(runs: Sequence[Run]) -> dict[str, list[Run]]:
@@ -17,14 +18,31 @@ def gathered(runs: Sequence[Run]) -> dict[str, list[Run]]:
     families: dict[str, list[Run]] = {}
     for run in runs:
         families.setdefault(run.spec.replace("seed", 0).digest(), []).append(run)
+    held = [_one_a_seed(family) for family in families.values()]
     named: dict[str, list[Run]] = {}
-    for family in map(_one_a_seed, families.values()):
-        name, k = family[0].name, 1
+    for family in held:
+        told = _told([other[0] for other in held if other[0].name == family[0].name], family[0])
+        name, k = told, 1
         while name in named:
             k += 1
-            name = f"{family[0].name} ({k})"
+            name = f"{told} ({k})"
         named[name] = family
     return named
+
+
+def _told(namesakes: Sequence[Run], run: Run) -> str:
+    """A run's name, with the one or two settings in which it differs from its namesakes: "digits, phi 0.2"."""
+    flat = [_flat(other) for other in namesakes]
+    keys = sorted(set().union(*flat))
+    differ = [key for key in keys if len({repr(held.get(key)) for held in flat}) > 1]
+    if not 0 < len(differ) <= _MOST_TOLD:
+        return run.name
+    own = _flat(run)
+    return ", ".join([run.name, *(f"{key.rpartition('.')[2]} {_short(own.get(key))}" for key in differ)])
+
+
+def _short(value: object) -> str:
+    return "left out" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _one_a_seed(family: Sequence[Run]) -> list[Run]:

@@ -28,11 +28,11 @@ def in_order(names: Sequence[str], value: str, n: int, *, alpha: float, beta: fl
     per_cent = "%" if value == "accuracy" else "~s"
     height = alt.Y(f"{value}:Q", title=value, axis=alt.Axis(format=per_cent), scale=alt.Scale(zero=True))
     base = alt.Chart(data("clients")).transform_filter(SEEN)
-    small = n > 400
+    small, few = n > 400, n <= 30
     tint = colour(names, columns=6)
     rank = f"round(datum.at_{value} * datum.n - 0.5)"
     some = base if every == 1 else base.transform_filter(_some(rank, every))
-    points = some.mark_point(opacity=0.6 if small else 0.85, size=12 if small else 36).encode(
+    points = some.mark_point(opacity=0.6 if small else 0.85, size=12 if small else 90 if few else 36).encode(
         x=place, y=height, color=tint, tooltip=_HOVER
     )
     # Apart, as marking one must not redraw all; the first stands in it unseen, as no scale can be made of nothing.
