@@ -62,6 +62,8 @@ def knock(server, path, headers=None, body=b"", *, port=None, plain=False):
         connection = http.client.HTTPSConnection("127.0.0.1", port, context=trusted, timeout=30)
     try:
         connection.request("POST", path, body, {**PROTOBUF, **(headers or {})})
-        return connection.getresponse().status
+        with connection.getresponse() as answer:
+            answer.read()
+            return answer.status
     finally:
         connection.close()

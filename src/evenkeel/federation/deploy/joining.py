@@ -1,5 +1,6 @@
 """`federate join`: a site's two processes, for as long as it takes part."""
 
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,7 +32,7 @@ def pinned(site: Site) -> str:
     try:
         bundled = (site.root / "app.fab").read_bytes()
         held = writing.contents(bundled)
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise InputError(
             f"{site.root / 'app.fab'}: cannot be read ({error}); put it there as you were sent it"
         ) from None
