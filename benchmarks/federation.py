@@ -49,7 +49,7 @@ def seconds(home):
 
 def bytes_(home, hidden=1333):
     """Bytes a round and site, counted, by the formula, and on the wire of one site over the whole run."""
-    d, n, rounds = 75 * hidden + 10, 3, 3
+    d, n, rounds = 75 * hidden + 10, 3, 2
     print(f"θ of {d} numbers, {4 * d} bytes.\n")
     print("| algorithm | down a round and site | up | formula | on the wire, all of a run: down | up |")
     print("|---|---|---|---|---|---|")

@@ -22,10 +22,10 @@ OURS, THEIRS = "192.0.2.1", "192.0.2.2"  # addresses kept for documentation: the
 
 
 def through(deployment, folder, rounds=2, **changes):
-    made = spec("scaff-pd-ia", len(deployment.names), rounds=rounds, engine__deadline=180.0, **changes)
+    made = spec("scaff-pd-ia", len(deployment.names), rounds=rounds, engine__deadline=600.0, **changes)
     runs, run = deployment.through(made, folder / "run", 600)
     assert runs == 1
-    assert longest(folder / "run") < 182
+    assert longest(folder / "run") < 602
     return made, run
 
 
@@ -42,10 +42,9 @@ def test_replies_that_are_sent_twice_and_arrive_out_of_order_change_nothing(tmp_
 
 
 def test_clocks_that_are_minutes_off_change_nothing(tmp_path):
-    faketime = installed("faketime")
     deployment = Deployment(tmp_path / "home", NAMES)
-    for name, off in ((A, "+240s"), (B, "-240s")):
-        prefix = ("env", "FAKETIME_DONT_FAKE_MONOTONIC=1", faketime, "-f", off)
+    for name, off in ((A, 240), (B, -240)):
+        prefix = ("env", f"EVENKEEL_SKEW={off}")
         deployment.prefixes |= {f"node-{name}": prefix, f"executor-{name}": prefix}
     with deployment:
         number = ordered(deployment.home, [site("slow", A, "local", 1, seconds=0)])[0]

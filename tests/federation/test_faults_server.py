@@ -35,7 +35,7 @@ WRITES = (1, 4, 7, 11)  # steps of writing files: the spec, a checkpoint, the ta
 
 
 def test_a_server_that_is_killed_in_each_phase_and_while_it_writes_loses_nothing(three, tmp_path):
-    made = spec("scaff-pd-ia", len(NAMES), rounds=2, engine__deadline=120.0)
+    made = spec("scaff-pd-ia", len(NAMES), rounds=2, engine__deadline=600.0)
     orders = [*KILLS.values(), *({"side": "server", "act": "write", "k": k} for k in WRITES)]
     numbers = ordered(three.home, orders)
     runs, run = three.through(made, tmp_path / "run", 900)
@@ -46,7 +46,7 @@ def test_a_server_that_is_killed_in_each_phase_and_while_it_writes_loses_nothing
 
 
 def test_at_most_the_round_in_hand_is_done_again(three, tmp_path):
-    made = spec("fedavg", len(NAMES), rounds=4, engine__deadline=120.0)
+    made = spec("fedavg", len(NAMES), rounds=4, engine__deadline=600.0)
     ordered(three.home, [killed(SERVER, A, "local", 2)])
     three.through(made, tmp_path / "run", 400)
     begun = [line["round"] for line in read(tmp_path / "run") if line["event"] == "begin"]
@@ -55,7 +55,7 @@ def test_at_most_the_round_in_hand_is_done_again(three, tmp_path):
 
 @pytest.mark.parametrize("phase", ["probe", "local"])
 def test_a_superlink_that_is_killed_comes_back_and_the_run_with_it(phase, three, tmp_path):
-    made = spec("scaff-pd-ia", len(NAMES), rounds=2, engine__deadline=120.0)
+    made = spec("scaff-pd-ia", len(NAMES), rounds=2, engine__deadline=600.0)
     number = ordered(three.home, [killed(("superlink",), A, phase, 1)])
     tended = []
     runs, run = three.through(made, tmp_path / "run", 600, tended)
@@ -72,7 +72,7 @@ def test_a_full_disk_at_the_server_stops_the_run_and_it_goes_on_when_there_is_sp
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)]).returncode:
         pytest.skip("this machine does not let us mount")
     try:
-        made = spec("scaff-pd-ia", len(NAMES), rounds=2, task__hidden=150, engine__deadline=120.0)
+        made = spec("scaff-pd-ia", len(NAMES), rounds=2, task__hidden=150, engine__deadline=600.0)
         last = three.finish(three.submit(made, disk / "run"), 200)
         assert not last.good
         assert "the disk is full" in (three.home / "executor.log").read_text() + last.details

@@ -11,7 +11,7 @@ from tests.federation.small import spec
 from tests.federation.storms import absent, killed, longest, ordered, site, unlike
 
 A, B, C = NAMES = ("client-0", "client-1", "client-2")
-DEADLINE = 360.0  # far more than this storm needs where nobody else uses the machine
+DEADLINE = 900.0  # far more than this storm needs, for machines that do much else besides
 
 STORM = {
     "raises when scored": site("raise", A, "score", 0),
@@ -83,5 +83,5 @@ def test_who_lies_or_stays_away_is_named_and_the_run_is_that_without_them(three,
     why = [line["why"] for line in read(tmp_path / "run") if line["event"] == "fault"]
     assert any("'client-2'" in line and "no answer after 30 s" in line for line in why)  # and then it answered
     refused = [line["why"] for line in read(tmp_path / "run") if line["event"] == "refused"]
-    assert any("'client-0' refused: loss nan" in why for why in refused)
+    assert any("'client-0' refused" in why and "loss nan" in why for why in refused)
     assert any("'client-1' refused: answers another question" in why for why in refused)

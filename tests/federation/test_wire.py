@@ -62,6 +62,19 @@ def test_what_a_busy_superlink_may_have_lost_is_asked_again(monkeypatch):
     assert [found.why for _, found in post.fetch(["a"])] == ["SuperLink could not hand the reply over"]
 
 
+def test_a_reply_that_never_comes_whole_is_waited_for_no_longer_than_its_question_lasts(monkeypatch):
+    monkeypatch.setattr("evenkeel.federation.wire.Message", lambda *_, **__: None)
+    from flwr.superlink.grid import http_grid
+
+    waited = []
+    grid = SimpleNamespace(push_messages=lambda _: ["a"])
+    grid.pull_messages = lambda _: waited.append(http_grid.pull_objects.keywords["max_time"]) or []
+    post = GridPost(grid)
+    post.send(7, ASKED, 25.0)
+    assert list(post.fetch(["a"])) == []
+    assert 20 < waited[0] <= 25
+
+
 def test_a_superlink_that_is_away_for_long_stops_the_run_which_can_be_resumed():
     def away():
         raise httpx.ConnectError("refused")

@@ -1,12 +1,15 @@
 """Envelopes over Flower: a RecordDict of text and raw bytes, and a `Post` over its grid."""
 
+import functools
 import itertools
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import httpx
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, RecordDict
 from flwr.serverapp import Grid
+from flwr.superlink.grid import http_grid
 
 from evenkeel.errors import InputError, RunFailedError
 from evenkeel.federation.codec import Envelope, digest, opened
@@ -17,6 +20,7 @@ _STYPE = "evenkeel"  # raw bytes; Flower's own kind would be a NumPy file
 _HEAD, _ARRAYS = "head", "arrays"
 _AT_ONCE = 2**26  # bytes of replies held at a time
 _PULL = "pull-messages"
+_PULLED = http_grid.pull_objects
 _AWAY = 60.0  # seconds without SuperLink, where Flower would wait for ever
 
 
@@ -49,6 +53,7 @@ class GridPost:
     _largest: int = 1
     _unsent: set[str] = field(default_factory=set)
     _there: Mapping[int, str] = field(default_factory=dict)
+    _late: float = 0.0  # when nobody waits any more for what was sent last
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def __post_init__(self) -> None:
@@ -68,6 +73,7 @@ class GridPost:
 
     def send(self, node: int, envelope_: Envelope, seconds: float) -> str:
         """One message; the id that its reply names."""
+        self._late = time.monotonic() + seconds
         self._largest = max(self._largest, envelope_.nbytes())
         round_ = str(envelope_.facts.get("round", ""))
         message = Message(record(envelope_), node, MESSAGE, ttl=max(seconds, 1.0), group_id=round_)
@@ -94,6 +100,9 @@ class GridPost:
             yield from self._pulled(rest[k : k + step])
 
     def _pulled(self, letters: list[str]) -> Iterator[tuple[str, Envelope | Fault]]:
+        """A reply whose sender died while it handed it over never comes whole: Flower would wait two hours for it."""
+        left = max(self._late - time.monotonic(), 1.0)
+        http_grid.pull_objects = functools.partial(_PULLED, max_time=left)
         try:
             messages = list(self.grid.pull_messages(letters))
         except httpx.HTTPError as error:
