@@ -15,6 +15,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import workload
@@ -39,8 +40,10 @@ def run(contestant, python, *, rows, clients, rounds, limit):
         try:
             out, error = process.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
             return {"failure": f"no answer in {limit:.0f} s"}
+        finally:  # also when we are stopped: a peer may have started processes of its own
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
     lines = [line for line in out.splitlines() if line.startswith('{"seconds"')]
     if process.returncode or not lines:
         return {"failure": (error.strip().splitlines() or ["no output"])[-1][:200]}
@@ -104,6 +107,7 @@ def read_arguments():
 
 def main():
     """Build, measure, print."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     given = read_arguments()
     known = {c.script for c in HOUSE + FRAMEWORKS}
     if unknown := set(given.only) - known:

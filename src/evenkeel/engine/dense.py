@@ -39,7 +39,7 @@ class Dense:
     scratch: Scratch = field(default_factory=Scratch)
 
     def per_chunk(self, rows: int) -> int:
-        """As on the general path: stacked θ of about 4 MiB."""
+        """As on the general path: stacked θ of about 16 MiB."""
         return self.general.per_chunk(rows)
 
     def evaluate(self, theta: Tensor, part: Part, keep: Tensor | None = None) -> tuple[Tensor, Tensor]:

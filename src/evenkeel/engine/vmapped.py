@@ -20,7 +20,7 @@ from evenkeel.engine.table import Table
 from evenkeel.protocol import Ask, Key
 from evenkeel.tasks import Dropped, Task
 
-_STACK_BYTES = 2**22  # one stacked buffer of a chunk: small enough for the cache, large enough for a call's own cost
+_STACK_BYTES = 2**24  # one stacked buffer of a chunk; measured: docs/decisions/0006-engine.md
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Vmapped:
     kept: Kept
 
     def per_chunk(self, rows: int) -> int:
-        """So many clients that their stacked θ are about 4 MiB and everything fits into memory."""
+        """So many clients that their stacked θ are about 16 MiB and everything fits into memory."""
         theta = self.task.d * self.task.dtype.itemsize
         whole = 4 * theta + rows * self.row_bytes
         return max(1, min(1024, _STACK_BYTES // theta, self.memory // whole))
