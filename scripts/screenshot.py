@@ -10,6 +10,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 WIDTH, UNTIL = 1280, "#figure-losses"
+PATIENCE = 300_000  # milliseconds, for a machine that is busy with other things
 
 
 def main(source: str, target: str) -> None:
@@ -19,6 +20,7 @@ def main(source: str, target: str) -> None:
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu"])
         page = chromium.new_page(viewport={"width": WIDTH, "height": 900}, color_scheme="light")
+        page.set_default_timeout(PATIENCE)
         page.goto(Path(source).resolve().as_uri())
         page.wait_for_function("document.documentElement.dataset.drawn === 'all'")
         box = page.locator(UNTIL).bounding_box()
