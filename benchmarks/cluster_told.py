@@ -121,13 +121,23 @@ def model(record: dict) -> list[str]:
         lines.append(f"- {name}: off by {error:.0%} at most where it was fitted.")
     for row in record.get("turns", {"found": []})["found"]:
         for k in (1, 2) if row["work"] == "light" else ():
-            said = made.seconds(clients=row["clients"], d=row["d"], workers=k, network=False)
+            told = made.seconds(clients=row["clients"], d=row["d"], workers=k, network=False)
             was = row["seconds"][f"ray {k}"]
             lines.append(
                 f"- Never shown to it: {row['clients']:,} clients, d = {row['d']:,}, {k} worker{'s' * (k > 1)}: "
-                f"said {said:.3f} s, was {was:.3f} s ({said / was - 1:+.0%})."
+                f"said {told:.3f} s, was {was:.3f} s ({told / was - 1:+.0%})."
             )
-    return [*lines, "", *_ahead(made)]
+    busiest = max((record[name] for name in ("growth", "ray")), key=lambda part: part["load_before"])
+    return [*lines, "", *_ahead(made), "", f"What it rests on: {machine(busiest)}"]
+
+
+def said(seconds: float) -> str:
+    """Three digits.
+
+    >>> said(0.01234), said(12345.6)
+    ('0.0123 s', '12,346 s')
+    """
+    return f"{seconds:,.0f} s" if seconds >= 100 else f"{seconds:.3g} s"
 
 
 def _ahead(made: Model) -> list[str]:
@@ -137,8 +147,8 @@ def _ahead(made: Model) -> list[str]:
         for workers in PREDICTED:
             terms = made.terms(clients=n, d=d, workers=workers)
             total = sum(terms.values())
-            cells = [f"{seconds:.3g} s" for seconds in terms.values()]
-            rows.append([f"{n:,}, {d:,}", str(workers), f"{total:.3g} s", f"{one / total:.3g}", *cells])
+            cells = [said(seconds) for seconds in terms.values()]
+            rows.append([f"{n:,}, {d:,}", str(workers), said(total), f"{one / total:.3g}", *cells])
     return table(["clients, d", "workers", "a round", "× one worker", "clients", "server", "Ray", "network"], rows)
 
 
