@@ -1,6 +1,5 @@
 """One figure or table of the paper: made, drawn, kept on disk, and shown."""
 
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +16,6 @@ import evenkeel
 from evenkeel.cli.figure_page import markdown
 from evenkeel.cli.save import as_json, save
 from evenkeel.cli.screen import plain
-from evenkeel.errors import InputError
 
 if TYPE_CHECKING:  # NumPy, the solver and the chart library are loaded when a figure is made, not for --help
     from evenkeel.paper import Figure
@@ -48,7 +46,7 @@ def made(name: str, stem: str, folder: Path, make: Callable[[], "Figure"], *, ch
     measured = {"computing": round(computing, 2), "seconds": seconds, "peak_mib": peak_mib()}
     report = as_json({"evenkeel": evenkeel.__version__, "schema": 1, **held(name, figure), "measured": measured})
     for kind, picture in pictures.items():
-        _keep(folder / f"{stem}.{kind}", picture)
+        save(folder / f"{stem}.{kind}", picture)
     save(folder / f"{stem}.md", markdown(figure))
     save(folder / f"{stem}.json", report)
     files = (*(f"{stem}.{kind}" for kind in pictures), f"{stem}.md", f"{stem}.json")
@@ -112,18 +110,3 @@ def _pictures(figure: "Figure") -> dict[str, bytes]:
 
     chart = figure.draw(figure.result)
     return {"png": png(chart), "svg": svg(chart).encode()}
-
-
-def _keep(file: Path, picture: bytes) -> None:
-    """Write a picture whole: into a neighbour first, which then takes its place."""
-    neighbour = file.with_name(f".{file.name}.{os.getpid()}.part")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            neighbour.write_bytes(picture)
-            neighbour.replace(file)
-        finally:
-            neighbour.unlink(missing_ok=True)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(f"--out {file.parent}: cannot be written ({reason}); give another folder") from None
