@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from evenkeel.federation.exchange import Fault, Post
 
 _EVERY = 1.0  # seconds between two looks at who is there
+_DESCRIBED = 60.0  # seconds that a description may take at most: it is no work, and its loss must show soon
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,7 +49,8 @@ class Roster:
             return
         self._looked = now
         self._there = post.nodes()
-        young = {letter for letter, when in self._sent.items() if now - when < policy.patience}
+        patience = min(policy.patience, _DESCRIBED)
+        young = {letter for letter, when in self._sent.items() if now - when < patience}
         self.letters = {
             letter: node for letter, node in self.letters.items() if node in self._there and letter in young
         }
@@ -60,7 +62,7 @@ class Roster:
             if node in self._of or node in asked or self._tries.get(node, 0) > policy.retries:
                 continue
             nonce = secrets.token_hex(8)
-            letter = post.send(node, Envelope(kind="describe", facts={"nonce": nonce}), policy.patience)
+            letter = post.send(node, Envelope(kind="describe", facts={"nonce": nonce}), patience)
             self.letters[letter], self._nonces[letter], self._sent[letter] = node, nonce, now
 
     def hear(self, letter: str, found: "Envelope | Fault", journal: Journal) -> None:
