@@ -18,7 +18,7 @@ from tests.federation.small import spec
 from tests.federation.storms import absent, longest, ordered, site, unlike
 
 A, B, C = NAMES = ("client-0", "client-1", "client-2")
-OURS, THEIRS = "192.0.2.1", "192.0.2.2"  # addresses kept for documentation: they are on no real network
+OURS, THEIRS = "169.254.77.1", "169.254.77.2"  # of one link alone: no router hands them on
 
 
 def through(deployment, folder, rounds=2, **changes):
@@ -60,6 +60,9 @@ def namespace():
     if os.geteuid() != 0:
         pytest.skip("a network namespace takes root")
     ip = installed("ip", "iproute2")
+    taken = subprocess.run([ip, "route", "show", "to", "match", OURS], capture_output=True, text=True).stdout
+    if any(not line.startswith("default") for line in taken.splitlines()):
+        pytest.skip(f"this machine uses {OURS} for something else: {taken.strip()}")
     name, wire = f"evenkeel-{os.getpid()}", f"ek{os.getpid() % 10**8}"
     commands = [
         f"netns add {name}",
