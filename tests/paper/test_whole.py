@@ -46,6 +46,7 @@ def test_everything_is_made_once(tmp_path, parts):
         ["two-mnist.md", "two-mnist.json"],
         ["two-cifar10.md", "two-cifar10.json"],
     ]
+    assert (tmp_path / "all.md").read_text().count("agrees with the paper") == len(parts)
     parts.clear()
     assert json.loads(run("--json", "--out", tmp_path).stdout) == held
     assert parts == []

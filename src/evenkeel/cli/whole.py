@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 import evenkeel
-from evenkeel.cli import figure
+from evenkeel.cli import figure, figure_page
 from evenkeel.cli.reproduce import WHOLE, chosen
 from evenkeel.cli.save import as_json, save
 from evenkeel.cli.screen import stderr, stdout
@@ -42,6 +42,7 @@ def whole(asked: "Asked", given: dict[str, Any], *, charts: bool, json: bool) ->
             said = {"title": facts["title"], "verdict": facts["verdict"], "agrees": facts["agrees"]}
             entry = {**known, **said, "files": list(made.files), "seconds": made.measured["seconds"]}
         done.append(entry)
+        save(asked.out / f"{WHOLE}.md", "\n".join(_page(done)))
         save(index, _report(done))
     if json:
         typer.echo(_report(done))
@@ -84,6 +85,11 @@ def _there(before: list[dict[str, Any]], known: dict[str, Any], out: Path) -> di
 def _report(done: list[dict[str, Any]]) -> str:
     seconds = round(sum(entry["seconds"] for entry in done), 2)
     return as_json({"evenkeel": evenkeel.__version__, "schema": 1, "kind": "paper", "seconds": seconds, "parts": done})
+
+
+def _page(done: list[dict[str, Any]]) -> Iterator[str]:
+    rows = [(entry["title"], entry["verdict"], f"{entry['seconds']:.0f}") for entry in done]
+    return figure_page.table(("part", "verdict", "seconds"), rows)
 
 
 def _tell(done: list[dict[str, Any]]) -> None:
