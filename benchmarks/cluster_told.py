@@ -30,7 +30,7 @@ def machine(part: dict) -> str:
 def turns(record: dict) -> list[str]:
     """Engine and cluster, round by round in turns."""
     head = ["work, clients, d", "engine, 1 thread", "2 threads", "Ray, 1 worker", "2 workers", "Ray 1 : 2"]
-    head += ["engine 1 : 2", "Ray − engine, at 2", "driver, worker"]
+    head += ["engine 1 : 2", "Ray − engine, at 2", "this process with both engines, a worker"]
     rows = []
     for row in record["turns"]["found"]:
         s = row["seconds"]
