@@ -39,6 +39,8 @@ def key_headers(key, when=None, claimed=None):
 
 def body_of(path, key=None, node=0):
     """A request that Flower can read: a refusal is then no matter of its form."""
+    if ("POST", path) not in PROTOBUF_REQUEST_TYPES:
+        return b"{}"
     request = PROTOBUF_REQUEST_TYPES["POST", path]()
     names = {field.name for field in request.DESCRIPTOR.fields}
     if "public_key" in names and key is not None:
