@@ -57,7 +57,7 @@ X = [[0.0], [1.0]]
         (lambda: from_tensors(X, 3), "y is a single number"),
         (lambda: from_tensors([["a"]], [0]), "x is no array of numbers"),
         (lambda: from_tensors([[1.0], [1.0, 2.0]], [0, 1]), "x is no array of numbers"),
-        (lambda: from_tensors(X, [0, 1], clients=["a"]), "groups must give each of the 2 rows"),
+        (lambda: from_tensors(X, [0, 1], clients=["a"]), "clients names 1 rows, x is (2, 1): must be one a row"),
         (lambda: from_tensors(X, [0, 1], clients=["a", None]), "clients must be text or whole numbers"),
         (lambda: from_tensors(X, [0, 1], clients=[0.0, np.nan]), "clients must be text or whole numbers"),
         (lambda: from_tensors([0.0, 1.0], [0, 1]), "x of shape (2,): must be rows of features"),

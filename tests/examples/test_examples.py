@@ -17,7 +17,7 @@ SMALL = {
     "choose_phi.py": ["--rows", "400", "--rounds", "20", "--others", "0"],
     "compare_own_table.py": ["--rows", "400", "--rounds", "2", "--seeds", "2"],
     "hospitals.py": ["--rows", "400", "--rounds", "3"],
-    "own_cnn.py": ["--clients", "4", "--rounds", "2"],
+    "own_cnn.py": ["--clients", "5", "--rounds", "2"],
 }
 OTHERS = {"federation.py"}  # needs Flower: test_federation.py
 

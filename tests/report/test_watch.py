@@ -27,6 +27,9 @@ class Process:
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         self.popen = subprocess.Popen(command, start_new_session=True, **{**quiet, **options})
 
+    def pause(self):
+        os.killpg(self.popen.pid, signal.SIGSTOP)
+
     def kill(self):
         if self.popen.poll() is None:
             os.killpg(self.popen.pid, signal.SIGKILL)
@@ -101,6 +104,8 @@ def test_a_page_follows_a_run_through_its_death_and_return_without_a_reload(star
         return page.locator('[data-table="rounds-mean"] tbody tr').count() - 1
 
     run = start("run", long, "--out", folder, "--quiet")
+    until(lambda: (folder / "rounds.parquet").exists() and Run.open(folder).rounds.height > 3)
+    run.pause()  # it holds its lock and goes on, as far as anybody sees, while the page catches up
     page.wait_for_selector("#figure-rounds-mean .chart[data-drawn]", timeout=PATIENCE * 1000)
     page.locator('[data-table="rounds-mean"] summary').click()
     says("running")
