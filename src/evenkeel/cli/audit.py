@@ -31,7 +31,10 @@ EXAMPLE_PLACE = "runs/example-audit"
 
 def audit(  # noqa: PLR0917 - Typer hands over every option by name
     file: Annotated[
-        str | None, typer.Argument(metavar="FILE", help="A CSV, TSV, Parquet or JSON-lines table; - reads a pipe.")
+        str | None,
+        typer.Argument(
+            metavar="FILE", help="A CSV, TSV, Parquet or JSON-lines table; - reads a pipe; or a run's folder."
+        ),
     ] = None,
     example: Annotated[bool, typer.Option("--example", help="Audit the bundled synthetic table.")] = False,
     client: Annotated[str, typer.Option(metavar="COLUMN", help="Names of the clients.")] = "client",
@@ -92,6 +95,7 @@ def audit(  # noqa: PLR0917 - Typer hands over every option by name
     )
     if example:
         file, choice, out = _example(file, choice, out)
+    file, choice = _run(file, choice)
     chosen = preset.value if preset else None
     _refuse(file, choice, chosen, alpha, beta)
     where = target(out, "audit", page=True) if out else None
@@ -118,6 +122,23 @@ def _example(file: str | None, choice: "Choice", out: str | None) -> tuple[str, 
         choice = replace(choice, only=("run=averaging", *choice.only))
     population = choice.population or " with ".join(["100 synthetic clinics", *choice.only])
     return str(SYNTHETIC), replace(choice, population=population), out or EXAMPLE_PLACE
+
+
+def _run(file: str | None, choice: "Choice") -> tuple[str | None, "Choice"]:
+    """A run's folder stands for its last scores, of the split that the run evaluates."""
+    if file is None or not (Path(file) / "spec.toml").is_file():
+        return file, choice
+    with patience("loading"):
+        from evenkeel.runs import Run, store
+
+        run = Run.open(file)
+        scored = run.losses(choice.split)
+    asked = any(condition.startswith("round=") for condition in choice.only)
+    last = () if asked else (f"round={max(run.clients['round'].to_list())}",)
+    population = choice.population or scored.population
+    return str(Path(file) / store.CLIENTS), replace(
+        choice, only=(*choice.only, *last), split=scored.split, population=population
+    )
 
 
 def _refuse(file: str | None, choice: "Choice", preset: str | None, alpha: float | None, beta: float | None) -> None:
