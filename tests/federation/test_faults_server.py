@@ -58,10 +58,9 @@ def test_a_superlink_that_is_killed_comes_back_and_the_run_with_it(phase, three,
     made = spec("scaff-pd-ia", len(NAMES), rounds=2, engine__deadline=600.0)
     number = ordered(three.home, [killed(("superlink",), A, phase, 1)])
     tended = []
-    runs, run = three.through(made, tmp_path / "run", 600, tended)
+    _, run = three.through(made, tmp_path / "run", 600, tended)  # in one Flower run, or in one more
     assert set(number) <= set(done(three.home))
     assert "superlink" in tended
-    assert runs > 1  # one more where the old server app has not let go of the folder yet
     assert unlike(run, made, tmp_path / "run", tmp_path / "loop") == []
 
 
