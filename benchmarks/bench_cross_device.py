@@ -3,9 +3,9 @@
 Each number of clients runs in a process of its own, from a store mapped from disk, as any run does: a spec, a folder,
 checkpoints, a panel scored. Rows are noise with labels by a linear rule that fits some clients better than others.
 
-    python benchmarks/bench_cross_device.py --stores /tmp/stores                   # writes stores that are not there
-    python benchmarks/bench_cross_device.py --stores /tmp/stores --cold            # pages dropped from the cache first
-    python benchmarks/bench_cross_device.py --stores /tmp/stores --save            # docs/benchmarks, docs/images
+    python benchmarks/bench_cross_device.py --stores runs/stores                   # writes stores that are not there
+    python benchmarks/bench_cross_device.py --stores runs/stores --cold            # pages dropped from the cache first
+    python benchmarks/bench_cross_device.py --stores runs/stores --save            # docs/benchmarks, docs/images
 
 A share is of the seconds of a round: what is spent answering asks, and all else (drawing whose turn it is, the dual
 step, the losses of all, what is told of the round).
