@@ -36,12 +36,13 @@ soak: $(FEDERATE) ## a federation through 42 faults with processes really killed
 fuzz: $(STAMP) ## 120,000 mutated tables through the audit's readers
 	EVENKEEL_FUZZ=120000 $(BIN)/python -m pytest tests/data/test_table.py -k mutated
 
-check: $(STAMP) ## format, lint, types, layers, doctests
+check: $(STAMP) $(FEDERATE) ## format, lint, types, layers, doctests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest --doctest-modules src
+	$(BIN)/python -m pytest --doctest-modules src --ignore=src/evenkeel/federation
+	.venv-federate/bin/python -m pytest --doctest-modules src/evenkeel/federation -W ignore::DeprecationWarning:typer
 
 bench: $(STAMP) ## benchmarks, each a ratio measured in one run
 	$(BIN)/python -m pytest benchmarks --benchmark-enable --benchmark-columns=median,iqr,rounds -s

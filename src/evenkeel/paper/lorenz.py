@@ -43,7 +43,7 @@ def curve(t: Trained, name: str) -> dict[str, Any]:
 def at(c: Curve, x: float) -> float:
     """ℓ(x), which is straight between its corners.
 
-    >>> at({"x": [0.0, 0.5, 1.0], "share": [0.0, 0.2, 1.0]}, 0.75)
+    >>> round(at({"x": [0.0, 0.5, 1.0], "share": [0.0, 0.2, 1.0]}, 0.75), 12)
     0.6
     """
     return float(np.interp(x, c["x"], c["share"]))
