@@ -8,7 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from evenkeel.cli import app
-from evenkeel.cli.data import SHADES, heat
+from evenkeel.cli.data import SHADES, _tell, heat
+from evenkeel.data.describe import Description
 from evenkeel.data.sources import load
 
 
@@ -45,6 +46,14 @@ def test_shades_grow_with_rows_and_nothing_is_blank_but_none():
     assert [level for _, level in pairs] == sorted(level for _, level in pairs)
     assert [level == 0 for _, level in pairs] == [count == 0 for count, _ in pairs]
     assert pairs[-1][1] == len(SHADES) - 1
+
+
+def test_what_is_said_to_be_shown_is_what_is_shown(capsys):
+    counts = np.ones((5, 12), dtype=np.int64)
+    names = tuple("abcde")
+    five = Description(origin="", names=names, train=counts.sum(1), valid=0 * counts.sum(1), counts=counts)
+    _tell(five, None)
+    assert "largest of" not in capsys.readouterr().out
 
 
 def test_a_regression_has_sizes_and_no_map():

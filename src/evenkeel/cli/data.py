@@ -129,10 +129,15 @@ def heat(counts: Any, width: int) -> list[str]:  # noqa: ANN401 - an array; NumP
     """
     import numpy as np
 
-    label = len(str(counts.shape[1] - 1))
+    label = _label(counts)
     order = np.argsort(-counts.sum(axis=1), kind="stable")[: max(1, width - label - 1)]
     level = np.ceil(np.sqrt(counts[order].T / max(1, counts.max())) * (len(SHADES) - 1)).astype(int)
     return [f"{c:>{label}} {''.join(SHADES[k] for k in row)}" for c, row in enumerate(level.tolist())]
+
+
+def _label(counts: Any) -> int:  # noqa: ANN401 - as above
+    """How wide the classes' numbers are."""
+    return len(str(counts.shape[1] - 1))
 
 
 def _tell(found: "Description", file: Path | None) -> None:
@@ -148,7 +153,7 @@ def _tell(found: "Description", file: Path | None) -> None:
     console.print(table)
     if found.counts.size:
         lines = heat(found.counts, console.width)
-        shown = len(lines[0]) - len(lines[0].split(" ", 1)[0]) - 1
+        shown = len(lines[0]) - _label(found.counts) - 1
         some = "" if shown == found.sizes.size else f" (the {shown} largest of {found.sizes.size:,})"
         console.print(Text(f"\nclasses × clients{some}; {SHADES[1:]} from few rows to many", style="dim"))
         console.print(Text("\n".join(lines)), soft_wrap=True)
