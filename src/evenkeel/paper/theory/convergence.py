@@ -2,7 +2,7 @@
 
 Three choices of steps. «theorem» is the schedule of Assumption «hyperparameters» with τ₀ = 1/(M‖Λ‖₁), one step of
 plain gradient descent, in place of 1/(1200M‖Λ‖₁); «literal» is that assumption to the letter; «constant» keeps
-τ = 1/(2M‖Λ‖₁) and σ = 1/(8τL²), L taken at θ*. Two local steps a round (the paper needs J ≥ 2), from θ⁰ = 0.
+τ = 1/(2M‖Λ‖₁) and σ = 1/(2τL²), L taken at θ*. Two local steps a round (the paper needs J ≥ 2), from θ⁰ = 0.
 """
 
 import math
@@ -108,7 +108,7 @@ def _schedule(problem: Problem, phi: float, steps: str, saddle: Saddle) -> Sched
     if steps == "constant":
         tau = 1 / (2 * constants.M * ambiguity.l1_norm)
         L = float(np.linalg.norm(problem.rows.gradients(saddle.theta), 2))
-        return Constant(sigma=1 / (8 * tau * L**2), tau=tau, eta=tau / J)
+        return Constant(sigma=1 / (2 * tau * L**2), tau=tau, eta=tau / J)
     factor = LONGER if steps == "theorem" else 1.0
     return theorem_schedule(ambiguity, constants, L=slopes(problem, saddle), J=J, factor=factor)
 
