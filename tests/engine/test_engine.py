@@ -132,7 +132,7 @@ def test_the_first_layer_in_row_space_agrees_with_the_loop(monkeypatch, name, al
     data = federation(row_shape=row_shape, classes=classes, weighted=name == "mlp", sizes=sizes)
     engine, loop = Engine(task, data), Loop(task, data)
     for phase, config in CONFIGS:
-        if phase in {"probe", "local"}:  # after the probe its first products are there
+        if phase in {"probe", "gradient", "local"}:  # after the probe its first products are there
             for who in (None, np.arange(len(sizes))[::2]):
                 ask = question(task, phase, config, who=who, n=len(sizes), weights=True, c=phase == "local")
                 same(engine.answer(ask, KEY), loop.answer(ask, KEY))
@@ -151,9 +151,9 @@ def test_an_answer_does_not_depend_on_what_was_asked_before():
         found = question(task, "local", config, who=who, weights=True, c=True)
         return found._replace(shared={name: value.float() for name, value in found.shared.items()})
 
-    old.answer(ask(200, np.arange(4)), KEY)  # makes Gram matrices: 200 steps pay for them, 110 alone would not
+    old.answer(ask(200, np.arange(4)), KEY)  # makes Gram matrices: 200 steps pay for them, 30 alone would not
     assert old.path.kept.grams
-    told = [engine.answer(ask(110, np.arange(2)), KEY)["delta"] for engine in (old, new)]
+    told = [engine.answer(ask(30, np.arange(2)), KEY)["delta"] for engine in (old, new)]
     assert torch.equal(*told)
 
 
@@ -174,10 +174,13 @@ def test_a_second_run_and_other_workers_give_the_same_numbers(pair, phase):
     same(replace(engine, workers=3).answer(ask, KEY), first, atol=1e-14)
 
 
+@pytest.mark.parametrize("in_rows", [None, False, True])
 @pytest.mark.parametrize("who", [None, WHO])
-def test_a_round_that_uses_what_its_earlier_asks_left_agrees_with_the_loop(pair, who):
+def test_a_round_that_uses_what_its_earlier_asks_left_agrees_with_the_loop(monkeypatch, pair, who, in_rows):
     """The probe leaves first products, the gradient leaves c_i; another θ must find neither."""
     task, engine, loop = pair
+    if in_rows is not None:
+        monkeypatch.setattr(rowspace.Work, "cheaper_in_rows", lambda work: in_rows)
     gradient = {"batch": 3}
     local = {"eta": 0.05, "batch": 2, "steps": 3, "control_batch": 3}
     for seed in (0, 1):
@@ -185,6 +188,31 @@ def test_a_round_that_uses_what_its_earlier_asks_left_agrees_with_the_loop(pair,
             ask = question(task, phase, config, who=who, weights=True, c=phase == "local")
             ask = ask._replace(shared=ask.shared | {"theta": task.init(seed)})
             same(engine.answer(ask, KEY), loop.answer(ask, KEY))
+
+
+def test_c_i_that_were_kept_by_rows_serve_steps_by_weights_and_the_other_way(monkeypatch, pair):
+    task, engine, loop = pair
+    for in_rows in (True, False):
+        for phase, now in (("gradient", in_rows), ("local", not in_rows)):
+            monkeypatch.setattr(rowspace.Work, "cheaper_in_rows", lambda work, now=now: now)
+            config = {"batch": 3} if phase == "gradient" else {"eta": 0.05, "batch": 2, "steps": 3, "control_batch": 3}
+            ask = question(task, phase, config, weights=True, c=phase == "local")
+            same(engine.answer(ask, KEY), loop.answer(ask, KEY))
+
+
+def test_gram_matrices_are_kept_within_their_room_and_serve_other_cohorts(monkeypatch):
+    monkeypatch.setattr(rowspace.Work, "cheaper_in_rows", lambda work: True)
+    task, row_shape, classes = TASKS["mlp"]
+    data = federation(row_shape=row_shape, classes=classes, sizes=(5, 4, 3, 5))
+    ask = question(task, "gradient", {"batch": 3}, n=4, weights=True)
+    for room, count in ((2**20, 4), (8 * 25, 1), (0, 0)):
+        engine, loop = Engine(task, data, workers=2), Loop(task, data)
+        engine.path.kept.gram_room = room
+        for who in (np.array([0, 2]), None, np.array([1, 3])):
+            own = ask if who is None else ask._replace(who=who, weights=ask.weights[who])
+            same(engine.answer(own, KEY), loop.answer(own, KEY))
+        assert len(engine.path.kept.grams) == count
+        assert engine.path.kept.gram_bytes <= room
 
 
 def test_without_room_for_a_copy_of_the_rows_the_numbers_are_the_same():

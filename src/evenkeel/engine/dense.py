@@ -4,6 +4,7 @@ Each client of a chunk has its own θ, a row of one (clients, d) buffer. A step 
 and W ← W − η·slope·aᵀ, where the gradient is never stored: `baddbmm_` adds it to W as it computes it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -16,8 +17,9 @@ from evenkeel.engine.chunks import Chunk, Results
 from evenkeel.engine.drawn import Batch, Drawn, drawn
 from evenkeel.engine.finish import Finish, norm2
 from evenkeel.engine.kept import Kept, Scratch
+from evenkeel.engine.laying import Laying
 from evenkeel.engine.layers import Layer, Parameters, affine, backward, forward, losses_of, parameters, slope_of
-from evenkeel.engine.rowspace import Laying, RowSpace, Work
+from evenkeel.engine.rowspace import EXPECTED, RowSpace, Slopes, Work
 from evenkeel.engine.table import Table
 from evenkeel.engine.vmapped import Vmapped
 from evenkeel.protocol import Ask, Key
@@ -56,8 +58,10 @@ class Dense:
         return (self.gradient if ask.phase == "gradient" else self.local)(chunk, ask, key)
 
     def gradient(self, chunk: Chunk, ask: Ask, key: Key) -> Results:
-        """∇f_i(θ, ξ) of each client, its squared norm, and the loss of that batch."""
+        """∇f_i(θ, ξ) of each client, its squared norm, and the loss of that batch; only their sum where that is asked."""
         cfg, theta = settings(Gradient, ask.config), ask.shared["theta"]
+        if chunk.weights is not None and self._in_rows(chunk, batch=cfg.batch, steps=EXPECTED, shifted=True):
+            return self._summed(chunk, chunk.weights, theta, cfg, key)
         rows = theta.new_empty(len(chunk.ids), self.task.d)
         loss = self._gradient(chunk, theta, cfg, key, rows)
         results = Results({"loss": loss.double().cpu().numpy(), "norm2": norm2(rows)}, {"grad": chunk.total(rows)})
@@ -66,30 +70,32 @@ class Dense:
         return results
 
     def local(self, chunk: Chunk, ask: Ask, key: Key) -> Results:
-        """Algorithm 2 on the stacked θ of the chunk."""
+        """Algorithm 2 on the stacked θ of the chunk; without the first layer's, where it is by rows and summed."""
         cfg, theta = settings(Local, ask.config), ask.shared["theta"]
-        shift = self._shift(chunk, ask, key, cfg)
         how = {"batch": cfg.batch, "steps": cfg.steps, "epochs": cfg.epochs}
         plan = drawn(self.table, chunk, key, "local", dropout=self.general.dropped if cfg.dropout else (), **how)
-        u = self._stack("u", chunk, theta).copy_(theta)
-        first = self._row_space(chunk, theta, shift, cfg, plan)
+        most, slots = plan.places.shape[1:]
+        in_rows = self._in_rows(chunk, batch=slots, steps=most, shifted="c" in ask.shared)
+        first, shift = (self._row_space if in_rows else self._no_row_space)(chunk, ask, key, cfg)
         rest = first.last if first else 0
+        skip = rest if chunk.weights is not None and cfg.snapshot < 0 else 0  # nobody wants u itself
+        u = self._stack("u", chunk, theta[skip:]).copy_(theta[skip:])
         finish = Finish(steps=plan.steps, cfg=cfg)
         for j, batch in enumerate(plan):
             active = u[: batch.active]
             self._step(active, batch, cfg.eta, j, first)
             if shift is not None:
-                active[:, rest:].sub_(shift[: batch.active, rest:], alpha=cfg.eta)
-            if first and finish.wants(j):
-                first.write(u, theta, shift, np.minimum(plan.steps, j + 1))
+                active[:, rest - skip :].sub_(shift[: batch.active], alpha=cfg.eta)
+            if first and not skip and finish.wants(j):
+                first.write(u, theta, np.minimum(plan.steps, j + 1))
             finish.keep(j, u)
-        return finish.results(chunk, theta, u)
+        return finish.results(chunk, theta, u, first if skip else None)
 
     def _step(self, u: Tensor, batch: Batch, eta: float, j: int, first: RowSpace | None) -> None:
         """u ← u − η∇f(u, ξ), the gradient added to u as it is computed."""
-        stack, keep = parameters(self.layers, u), 1 - eta * self.task.l2
+        stack, keep = self._parameters(u), 1 - eta * self.task.l2
         if first:
-            known = first.products(j, batch.places)
+            known = first.outputs(j, batch.places)
             acts, slopes = self._passes(stack, batch, known, known)
             first.add(batch.places, slopes[0])
         else:
@@ -103,6 +109,11 @@ class Dense:
                 weight.mul_(keep).sub_(torch.bmm(slope, a), alpha=eta)
             if bias is not None:
                 bias.mul_(keep).sub_(slope.sum(2, keepdim=True), alpha=eta)
+
+    def _parameters(self, u: Tensor) -> Parameters:
+        """Views of stacked θ, or of stacked θ without the first layer, which then is an empty one."""
+        skip = self.task.d - u.shape[1]
+        return [(u[:, :0], None), *parameters(self.layers[1:], u, skip)] if skip else parameters(self.layers, u)
 
     def _passes(
         self, stack: Parameters, batch: Batch, x: Tensor, first: Tensor | None
@@ -130,15 +141,67 @@ class Dense:
         (batch,) = drawn(self.table, chunk, key, cfg.phase, dropout=dropout, batch=cfg.batch, steps=1)
         stack = parameters(self.layers, theta.expand(len(chunk.ids), -1))
         acts, slopes = self._passes(stack, batch, self._inputs(batch), self.kept.columns_at(batch.places))
-        for (weight, bias), a, slope in zip(parameters(self.layers, into), acts[:-1], slopes, strict=True):
-            torch.bmm(slope, a.transpose(1, 2), out=weight)
-            if bias is not None:
-                torch.sum(slope, 2, keepdim=True, out=bias)
+        self._products(parameters(self.layers, into), acts[:-1], slopes)
         losses = (losses_of(self.task.kind, acts[-1], self._targets(batch)) * batch.factor).sum(1)
         if not self.task.l2:
             return losses
         into.add_(theta, alpha=self.task.l2)
         return losses + self.task.l2 / 2 * theta.square().sum()
+
+    @staticmethod
+    def _products(into: Parameters, acts: Sequence[Tensor], slopes: Sequence[Tensor]) -> None:
+        """Each layer's gradient from its inputs and slopes."""
+        for (weight, bias), a, slope in zip(into, acts, slopes, strict=True):
+            torch.bmm(slope, a.transpose(1, 2), out=weight)
+            if bias is not None:
+                torch.sum(slope, 2, keepdim=True, out=bias)
+
+    def _slopes(self, chunk: Chunk, theta: Tensor, cfg: Gradient, key: Key) -> tuple[Slopes, Batch, Tensor, Tensor]:
+        """∇f_i(θ, ξ) of each client by rows and without the ridge term; the batch, W·x + b, and the outputs' losses."""
+        dropout = self.general.dropped if cfg.dropout else ()
+        (batch,) = drawn(self.table, chunk, key, cfg.phase, dropout=dropout, batch=cfg.batch, steps=1)
+        stack = parameters(self.layers, theta.expand(len(chunk.ids), -1))
+        known = self.kept.columns_at(batch.places)
+        known = affine(*stack[0], self._inputs(batch)) if known is None else known
+        acts, slopes = self._passes(stack, batch, known, known)
+        rest = theta.new_empty(len(chunk.ids), self.task.d - self._last)
+        self._products(parameters(self.layers[1:], rest, self._last), acts[1:-1], slopes[1:])
+        losses = (losses_of(self.task.kind, acts[-1], self._targets(batch)) * batch.factor).sum(1)
+        products = torch.bmm(slopes[0], self._laying.grams(chunk).rows(batch.places))
+        return Slopes(places=batch.places, slopes=slopes[0], products=products, rest=rest), batch, known, losses
+
+    def _summed(self, chunk: Chunk, weights: Tensor, theta: Tensor, cfg: Gradient, key: Key) -> Results:
+        """As `gradient`, from the rows: nobody's own gradient is written out."""
+        own, batch, known, losses = self._slopes(chunk, theta, cfg, key)
+        x = self._inputs(batch).transpose(1, 2).flatten(0, 1)
+        total = torch.cat([own.first(self.layers[0], x, weights), chunk.total(own.rest)])
+        squares = own.norm2(self._laying.grams(chunk))
+        if l2 := self.task.l2:
+            total.add_(theta, alpha=l2 * float(weights.sum()))
+            along = (own.slopes * known).sum((1, 2)) + own.rest @ theta[self._last :]
+            squares += l2**2 * theta.square().sum() + 2 * l2 * along
+            losses = losses + l2 / 2 * theta.square().sum()
+        self.kept.put(key, cfg, chunk.ids, own)
+        scalars = {"loss": losses.double().cpu().numpy(), "norm2": squares.clamp_(min=0).double().cpu().numpy()}
+        return Results(scalars, {"grad": total})
+
+    def _row_space(self, chunk: Chunk, ask: Ask, key: Key, cfg: Local) -> tuple[RowSpace, Tensor | None]:
+        """The first layer by rows, and c − c_i of the others."""
+        theta, c = ask.shared["theta"], ask.shared.get("c")
+        base: Tensor | None = None
+        own, shift = None, None
+        if c is not None and "c_i" in chunk.each:
+            whole = c - chunk.each["c_i"]
+            base, shift = whole[:, : self._last], whole[:, self._last :]
+        elif c is not None:
+            held = self.kept.pop(key, cfg.control, chunk.ids)
+            own = held if isinstance(held, Slopes) else self._slopes(chunk, theta, cfg.control, key)[0]
+            shared = c.sub(theta, alpha=self.task.l2)
+            base, shift = shared[None, : self._last], torch.sub(shared[self._last :], own.rest, out=own.rest)
+        return self._laying.of(chunk, theta, base, own, cfg.eta), shift
+
+    def _no_row_space(self, chunk: Chunk, ask: Ask, key: Key, cfg: Local) -> tuple[None, Tensor | None]:
+        return None, self._shift(chunk, ask, key, cfg)
 
     def _shift(self, chunk: Chunk, ask: Ask, key: Key, cfg: Local) -> Tensor | None:
         """c − c_i of each client, in a buffer that may be overwritten."""
@@ -148,37 +211,42 @@ class Dense:
         if "c_i" in chunk.each:
             return c - chunk.each["c_i"]
         own = self.kept.pop(key, cfg.control, chunk.ids)
-        if own is None:
+        if not isinstance(own, Tensor):
             own = self._stack("shift", chunk, c)
             self._gradient(chunk, ask.shared["theta"], cfg.control, key, own)
         return torch.sub(c, own, out=own)
 
     def _stack(self, name: str, chunk: Chunk, like: Tensor) -> Tensor:
         """Room for one vector a client: a worker's own buffer, unless the rows themselves are the reply."""
-        shape = len(chunk.ids), self.task.d
+        shape = len(chunk.ids), *like.shape
         return like.new_empty(shape) if chunk.weights is None else self.scratch.take(name, shape, like)
 
-    def _row_space(self, chunk: Chunk, theta: Tensor, shift: Tensor | None, cfg: Local, plan: Drawn) -> RowSpace | None:
-        """The first layer in row space, where that is less work and its rows fit."""
+    def _in_rows(self, chunk: Chunk, *, batch: int, steps: int, shifted: bool) -> bool:
+        """Whether the first layer by rows is less work, and its rows fit."""
         units, inputs = self.layers[0].weight.shape
         rows = int(self.table.sizes[chunk.ids].max())
         work = Work(
             rows=rows,
             inputs=inputs,
             units=units,
-            batch=plan.places.shape[2],
-            steps=int(plan.steps.max()),
-            shifted=shift is not None,
+            batch=min(batch, rows) or rows,
+            steps=steps,
+            shifted=shifted,
             known=self.kept.first is not None,
             grams=self.charge,
         )
-        fits = len(chunk.ids) * rows * (inputs + rows) * theta.itemsize <= self.general.memory
-        near = self.table.x.device == theta.device  # rows on another device would be moved for each Gram matrix
-        if not (fits and near and work.cheaper_in_rows()):
-            return None
-        return Laying(layer=self.layers[0], table=self.table, kept=self.kept, scratch=self.scratch).of(
-            chunk, theta, shift, cfg.eta
-        )
+        fits = len(chunk.ids) * rows * (inputs + rows) * self.task.dtype.itemsize <= self.general.memory
+        near = self.table.x.device == torch.device(self.task.device)  # else rows would be moved for each Gram matrix
+        return fits and near and work.cheaper_in_rows()
+
+    @cached_property
+    def _laying(self) -> Laying:
+        return Laying(layer=self.layers[0], table=self.table, kept=self.kept, scratch=self.scratch)
+
+    @cached_property
+    def _last(self) -> int:
+        """The first layer's parameters are θ[:_last]."""
+        return (self.layers[0].bias or self.layers[0].weight).last
 
     @cached_property
     def charge(self) -> float:
@@ -188,4 +256,4 @@ class Dense:
         digits, and a run that goes on, or a worker that comes back, must choose as before.
         """
         everyone = float((self.table.sizes.astype(np.float64) ** 2).sum()) * self.task.dtype.itemsize
-        return 1 / _ROUNDS if everyone <= self.kept.room else 1.0
+        return 1 / _ROUNDS if everyone <= self.kept.gram_room else 1.0

@@ -105,8 +105,8 @@ class Engine:
         general = Vmapped(self.task, self.train, memory=self.memory // 4 // self.threads, kept=Kept(room=0))
         layers = layers_of(self.task, self.federation.x.dim() - 1)
         if layers is not None:
-            share = 8 if self.train.rows is None else 4  # where the rows are not copied, that half is free
-            kept = Kept(room=self.memory // share, units=layers[0].weight.shape[0])
+            free = 8 if self.train.rows is None else 4  # where the rows are not copied, that half is free
+            kept = Kept(room=self.memory // free, gram_room=2 * self.memory // free, units=layers[0].weight.shape[0])
             return Dense(self.task, self.train, layers, general, kept)
         if can_vectorise(general):
             return general

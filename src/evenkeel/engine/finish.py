@@ -10,6 +10,7 @@ from torch import Tensor
 from evenkeel.clients import Local
 from evenkeel.engine.asked import Ids
 from evenkeel.engine.chunks import Chunk, Results
+from evenkeel.engine.rowspace import RowSpace
 
 
 def norm2(rows: Tensor) -> NDArray[np.float64]:
@@ -39,13 +40,16 @@ class Finish:
         if self.cfg.snapshot >= 0 and j == min(self.cfg.snapshot, int(self.steps.max()) - 1):
             self.snapshot = u.clone()
 
-    def results(self, chunk: Chunk, theta: Tensor, u: Tensor) -> Results:
-        """The replies; u becomes Δ in place."""
+    def results(self, chunk: Chunk, theta: Tensor, u: Tensor, first: RowSpace | None = None) -> Results:
+        """The replies; u becomes Δ in place. With `first` the first layer is there and not in u."""
         divisor = self.steps if self.cfg.divisor == 0 else np.full(len(self.steps), self.cfg.divisor)
         scale = -1 / (self.cfg.eta * divisor)
-        rows = u.sub_(theta)
-        scalars = {"norm2": norm2(rows) * scale**2, "steps": self.steps.astype(np.float64)}
-        vectors = {"delta": chunk.total(rows, torch.from_numpy(scale))}
+        rows = u.sub_(theta[theta.numel() - u.shape[1] :])
+        squares, delta = norm2(rows), chunk.total(rows, torch.from_numpy(scale))
+        if first is not None and chunk.weights is not None:
+            squares += first.norm2(theta, self.steps).double().cpu().numpy()
+            delta = torch.cat([first.moved(theta, self.steps, chunk.weights * torch.from_numpy(scale)), delta])
+        vectors = {"delta": delta}
         if self.snapshot is not None:
             vectors["snapshot"] = chunk.total(self.snapshot)
-        return Results(scalars, vectors)
+        return Results({"norm2": squares * scale**2, "steps": self.steps.astype(np.float64)}, vectors)

@@ -80,12 +80,12 @@ def layers_of(task: Task, row_dim: int) -> tuple[Layer, ...] | None:
 Parameters = list[tuple[Tensor, Tensor | None]]  # one (clients, out, in) and one (clients, out, 1) a layer
 
 
-def parameters(layers: Sequence[Layer], theta: Tensor) -> Parameters:
-    """Views of stacked θ (clients, d) as weights and biases."""
+def parameters(layers: Sequence[Layer], theta: Tensor, skip: int = 0) -> Parameters:
+    """Views of stacked θ (clients, d) as weights and biases; of θ without its first `skip` numbers, for later layers."""
     n = len(theta)
 
     def view(place: Place, *shape: int) -> Tensor:
-        return theta[:, place.first : place.last].view(n, *shape)
+        return theta[:, place.first - skip : place.last - skip].view(n, *shape)
 
     return [
         (view(layer.weight, *layer.weight.shape), view(layer.bias, *layer.bias.shape, 1) if layer.bias else None)

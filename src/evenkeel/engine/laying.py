@@ -1,0 +1,89 @@
+"""Lays out chunks by rows: the rows of each client, their Gram matrix, and the first layer's products with θ and base."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from evenkeel.engine.chunks import Chunk
+from evenkeel.engine.kept import Kept, Scratch
+from evenkeel.engine.layers import Layer, affine, parameters
+from evenkeel.engine.rowspace import Grams, RowSpace, Slopes, gram
+from evenkeel.engine.table import Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Laying:
+    """One network's first layer on one table."""
+
+    layer: Layer
+    table: Table
+    kept: Kept
+    scratch: Scratch
+
+    def of(self, chunk: Chunk, theta: Tensor, base: Tensor | None, own: Slopes | None, eta: float) -> RowSpace:
+        """The row space of one chunk before its first step; `base` is one row for all clients, or one a client."""
+        spans = self.spans(chunk)
+        x, known = self.rows(spans), self.kept.first
+        start = self._room("start", x)
+        for i, (first, last) in enumerate(spans):
+            own_start = start[i : i + 1, :, : last - first]
+            if known is None:
+                self._products(theta, x[i], own_start)
+            else:
+                own_start.copy_(known[:, first:last])
+        based = None if base is None else self._room("based", x)
+        if base is not None and based is not None:
+            for i, rows in enumerate(x):
+                self._products(base[i if len(base) > 1 else 0], rows, based[i : i + 1, :, : len(rows)])
+        return RowSpace(
+            layer=self.layer,
+            eta=eta,
+            decay=1 - eta * self.table.task.l2,
+            x=x,
+            grams=self.grams(chunk),
+            start=start,
+            base=base,
+            based=based,
+            own=own,
+            slopes=self._room("slopes", x).zero_(),
+            products=self._room("products", x).zero_(),
+        )
+
+    def spans(self, chunk: Chunk) -> list[tuple[int, int]]:
+        """Where each client's rows begin and end."""
+        return [(int(self.table.offsets[i]), int(self.table.offsets[i + 1])) for i in chunk.ids]
+
+    def rows(self, spans: list[tuple[int, int]]) -> list[Tensor]:
+        """x of each client, (rows, in)."""
+        return [self.table.block(*span).x.flatten(1) for span in spans]
+
+    def grams(self, chunk: Chunk) -> Grams:
+        """K of each client; all of them as they were kept, if this chunk came before."""
+        found = self.kept.stack(chunk.ids)
+        offsets = self.table.indices(self.table.offsets[chunk.ids])[:, None]
+        return Grams(stack=self._filled(chunk) if found is None else found, offsets=offsets)
+
+    def _filled(self, chunk: Chunk) -> Tensor:
+        spans, bias = self.spans(chunk), self.layer.bias is not None
+        n, most = len(spans), max(last - first for first, last in spans)
+        like = self.table.task.fit(self.table.x[:1])
+        new = self.kept.new_stack(chunk.ids, most, like)
+        into = self.scratch.take("gram", (n, most, most), like) if new is None else new
+        into.zero_()
+        for i, (first, last) in enumerate(spans):
+            held, size = self.kept.grams.get(int(chunk.ids[i])), last - first
+            into[i, :size, :size] = gram(self.rows([(first, last)])[0], bias=bias) if held is None else held
+        self.kept.keep_grams(chunk.ids, [last - first for first, last in spans], into, whole=new is not None)
+        return into
+
+    def _products(self, theta: Tensor, x: Tensor, out: Tensor) -> None:
+        """W·x + b of one client's rows, (1, units, rows)."""
+        weight, bias = parameters([self.layer], theta[None])[0]
+        affine(weight, bias, x.T[None], out=out)
+
+    def _room(self, name: str, x: list[Tensor]) -> Tensor:
+        """(clients, units, most rows) in the worker's buffer, zeros beyond the rows of a client."""
+        sizes = [len(rows) for rows in x]
+        found = self.scratch.take(name, (len(x), self.layer.weight.shape[0], max(sizes)), x[0])
+        return found if min(sizes) == max(sizes) else found.zero_()
