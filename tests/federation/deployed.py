@@ -13,6 +13,7 @@ from pathlib import Path
 
 from evenkeel.errors import RunFailedError
 from evenkeel.federation.deploy import writing
+from evenkeel.federation.deploy.commands import SPARING
 from evenkeel.federation.deploy.control import Control
 from evenkeel.federation.deploy.rehearsing import free_ports
 from tests.federation.small import ENVIRONMENT
@@ -109,9 +110,15 @@ class Deployment:
     def start(self, *names):
         for name in names:
             log = (self.home / f"{name}.log").open("ab")
+            sparing = SPARING if name in {"superlink", "executor"} else {}
             command = (*self.prefixes.get(name, ()), *self.commands[name])
             self.processes[name] = subprocess.Popen(
-                command, stdout=log, stderr=log, env=self.environment(), start_new_session=True, cwd=self.home
+                command,
+                stdout=log,
+                stderr=log,
+                env={**self.environment(), **sparing},
+                start_new_session=True,
+                cwd=self.home,
             )
             log.close()
             (self.home / "pids" / name).write_text(str(self.processes[name].pid))

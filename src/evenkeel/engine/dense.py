@@ -14,12 +14,13 @@ from torch import Tensor
 
 from evenkeel.clients import Gradient, Local, Part, settings
 from evenkeel.engine.chunks import Chunk, Results
-from evenkeel.engine.drawn import Batch, Drawn, drawn
+from evenkeel.engine.drawn import Batch, drawn
 from evenkeel.engine.finish import Finish, norm2
 from evenkeel.engine.kept import Kept, Scratch
-from evenkeel.engine.laying import Laying
 from evenkeel.engine.layers import Layer, Parameters, affine, backward, forward, losses_of, parameters, slope_of
-from evenkeel.engine.rowspace import EXPECTED, RowSpace, Slopes, Work
+from evenkeel.engine.laying import Laying
+from evenkeel.engine.rowspace import EXPECTED, RowSpace, Work
+from evenkeel.engine.slopes import Slopes
 from evenkeel.engine.table import Table
 from evenkeel.engine.vmapped import Vmapped
 from evenkeel.protocol import Ask, Key
@@ -58,7 +59,7 @@ class Dense:
         return (self.gradient if ask.phase == "gradient" else self.local)(chunk, ask, key)
 
     def gradient(self, chunk: Chunk, ask: Ask, key: Key) -> Results:
-        """∇f_i(θ, ξ) of each client, its squared norm, and the loss of that batch; only their sum where that is asked."""
+        """∇f_i(θ, ξ) of each client, its squared norm, and the loss of that batch; or the gradients' weighted sum."""
         cfg, theta = settings(Gradient, ask.config), ask.shared["theta"]
         if chunk.weights is not None and self._in_rows(chunk, batch=cfg.batch, steps=EXPECTED, shifted=True):
             return self._summed(chunk, chunk.weights, theta, cfg, key)
@@ -87,7 +88,7 @@ class Dense:
             if shift is not None:
                 active[:, rest - skip :].sub_(shift[: batch.active], alpha=cfg.eta)
             if first and not skip and finish.wants(j):
-                first.write(u, theta, np.minimum(plan.steps, j + 1))
+                first.after(np.minimum(plan.steps, j + 1)).write(u, theta)
             finish.keep(j, u)
         return finish.results(chunk, theta, u, first if skip else None)
 

@@ -47,8 +47,9 @@ class Finish:
         rows = u.sub_(theta[theta.numel() - u.shape[1] :])
         squares, delta = norm2(rows), chunk.total(rows, torch.from_numpy(scale))
         if first is not None and chunk.weights is not None:
-            squares += first.norm2(theta, self.steps).double().cpu().numpy()
-            delta = torch.cat([first.moved(theta, self.steps, chunk.weights * torch.from_numpy(scale)), delta])
+            after = first.after(self.steps)
+            squares += after.norm2(theta).double().cpu().numpy()
+            delta = torch.cat([after.moved(theta, chunk.weights * torch.from_numpy(scale)), delta])
         vectors = {"delta": delta}
         if self.snapshot is not None:
             vectors["snapshot"] = chunk.total(self.snapshot)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from evenkeel.clients import Gradient
 from evenkeel.engine.asked import Ids
-from evenkeel.engine.rowspace import Slopes
+from evenkeel.engine.slopes import Slopes
 from evenkeel.protocol import Key
 
 

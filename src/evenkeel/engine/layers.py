@@ -81,7 +81,7 @@ Parameters = list[tuple[Tensor, Tensor | None]]  # one (clients, out, in) and on
 
 
 def parameters(layers: Sequence[Layer], theta: Tensor, skip: int = 0) -> Parameters:
-    """Views of stacked θ (clients, d) as weights and biases; of θ without its first `skip` numbers, for later layers."""
+    """Views of stacked θ (clients, d) as weights and biases; later layers may come without the first `skip` numbers."""
     n = len(theta)
 
     def view(place: Place, *shape: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""Lays out chunks by rows: the rows of each client, their Gram matrix, and the first layer's products with θ and base."""
+"""Lays out chunks by rows: each client's rows, their Gram matrix, and the first layer's products with θ and base."""
 
 from dataclasses import dataclass
 
@@ -7,8 +7,9 @@ from torch import Tensor
 
 from evenkeel.engine.chunks import Chunk
 from evenkeel.engine.kept import Kept, Scratch
-from evenkeel.engine.layers import Layer, affine, parameters
-from evenkeel.engine.rowspace import Grams, RowSpace, Slopes, gram
+from evenkeel.engine.layers import Layer, parameters
+from evenkeel.engine.rowspace import RowSpace
+from evenkeel.engine.slopes import Grams, Slopes, gram
 from evenkeel.engine.table import Table
 
 
@@ -23,29 +24,22 @@ class Laying:
 
     def of(self, chunk: Chunk, theta: Tensor, base: Tensor | None, own: Slopes | None, eta: float) -> RowSpace:
         """The row space of one chunk before its first step; `base` is one row for all clients, or one a client."""
-        spans = self.spans(chunk)
-        x, known = self.rows(spans), self.kept.first
-        start = self._room("start", x)
-        for i, (first, last) in enumerate(spans):
-            own_start = start[i : i + 1, :, : last - first]
-            if known is None:
-                self._products(theta, x[i], own_start)
-            else:
-                own_start.copy_(known[:, first:last])
-        based = None if base is None else self._room("based", x)
-        if base is not None and based is not None:
-            for i, rows in enumerate(x):
-                self._products(base[i if len(base) > 1 else 0], rows, based[i : i + 1, :, : len(rows)])
+        x = self.rows(self.spans(chunk))
+        drift = None if base is None else self._products("drift", base, x)
+        if drift is not None and own is not None:
+            drift.sub_(own.products)
+        made = self.kept.first is None or self.table.task.l2 != 0
         return RowSpace(
             layer=self.layer,
             eta=eta,
             decay=1 - eta * self.table.task.l2,
             x=x,
             grams=self.grams(chunk),
-            start=start,
+            kept=self.kept,
+            start=self._products("start", theta[None], x) if made else None,
             base=base,
-            based=based,
             own=own,
+            drift=drift,
             slopes=self._room("slopes", x).zero_(),
             products=self._room("products", x).zero_(),
         )
@@ -77,13 +71,21 @@ class Laying:
         self.kept.keep_grams(chunk.ids, [last - first for first, last in spans], into, whole=new is not None)
         return into
 
-    def _products(self, theta: Tensor, x: Tensor, out: Tensor) -> None:
-        """W·x + b of one client's rows, (1, units, rows)."""
-        weight, bias = parameters([self.layer], theta[None])[0]
-        affine(weight, bias, x.T[None], out=out)
+    def _products(self, name: str, theta: Tensor, x: list[Tensor]) -> Tensor:
+        """W·x + b of each client's rows, (clients, units, most rows), for one θ for all or one a client."""
+        ((weight, bias),) = parameters([self.layer], theta)
+        found = self._room(name, x)
+        for i, rows in enumerate(x):
+            k = i if theta.shape[0] > 1 else 0
+            w, out = weight[k], found[i, :, : rows.shape[0]]
+            if bias is None:
+                torch.mm(w, rows.T, out=out)
+            else:
+                torch.addmm(bias[k], w, rows.T, out=out)
+        return found
 
     def _room(self, name: str, x: list[Tensor]) -> Tensor:
         """(clients, units, most rows) in the worker's buffer, zeros beyond the rows of a client."""
-        sizes = [len(rows) for rows in x]
+        sizes = [rows.shape[0] for rows in x]
         found = self.scratch.take(name, (len(x), self.layer.weight.shape[0], max(sizes)), x[0])
         return found if min(sizes) == max(sizes) else found.zero_()

@@ -1,12 +1,12 @@
 """The first layer by rows: for clients whose rows are few beside the work on them.
 
 Every gradient of the first layer is slope·xᵀ over the client's own rows, so after any number of steps
-W = ρʲ·W(θ) − η·t_j·base − η·S·X, with S (units, rows) the sum of the slopes so far. The correction c − c_i goes in two:
-base is what all clients share of it, and c_i's own slopes are taken from S at every step. A step then needs no product
-with the inputs, only with their Gram matrix K = X·Xᵀ + 1 (the 1 is the bias), which is the same in every round:
-W·x + b = ρʲ·(W·x + b)(θ) − η·t_j·(base·x) − η·S·K, and S·K grows with S. And a weighted sum over clients needs no client's W: Σ w_i S_i·X_i adds
-up in one matrix. So X is used twice a round, not twice a step, and nobody's weights are written.
-ρ = 1 − η·l2, t_j = 1 + ρ + … + ρ^{j−1}, base = c − l2·θ.
+W = ρʲ·W(θ) − η·t_j·shift − η·S·X, with S (units, rows) the sum of the slopes so far. The correction is itself by
+rows, shift = base − S_c·X, where all clients share base = c − l2·θ and S_c are the slopes of c_i. So a step needs no
+product with the inputs, only with their Gram matrix K = X·Xᵀ + 1 (the 1 is the bias), which is the same in every round:
+W·x + b = ρʲ·(W·x + b)(θ) − η·t_j·(shift·x) − η·S·K, and S·K grows with S. A weighted sum over clients needs no client's
+W: Σ w_i S_i·X_i adds up in one matrix. So X is used twice a round, not twice a step, and nobody's weights are written.
+ρ = 1 − η·l2, t_j = 1 + ρ + … + ρ^{j−1}.
 """
 
 from dataclasses import dataclass
@@ -17,20 +17,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from evenkeel.engine.asked import Ids
+from evenkeel.engine.kept import Kept
 from evenkeel.engine.layers import Layer
+from evenkeel.engine.slopes import Grams, Slopes, joined
 
 _SLOW = 2  # products with K count so often, as K streams from memory, and so do those with stacked weights
 EXPECTED = 5  # local steps that a control gradient is taken to prepare for: it is not told
-
-
-def gram(x: Tensor, *, bias: bool) -> Tensor:
-    """X·Xᵀ (+ 1 with a bias) of one client.
-
-    >>> gram(torch.tensor([[1.0], [2.0]]), bias=True).tolist()
-    [[2.0, 3.0], [3.0, 5.0]]
-    """
-    product = torch.mm(x, x.T)
-    return product.add_(1) if bias else product
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,67 +54,6 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grams:
-    """K of the clients of a chunk, each with zeros beyond its rows."""
-
-    stack: Tensor  # (clients, most rows, most rows)
-    offsets: Tensor  # (clients, 1): the place of each client's first row
-
-    def local(self, places: Tensor) -> Tensor:
-        """Places (clients, slots) as numbers of a client's own rows."""
-        return places - self.offsets[: len(places)]
-
-    def rows(self, places: Tensor) -> Tensor:
-        """K[places, :], (clients, slots, most rows)."""
-        n, most = len(places), self.stack.shape[1]
-        flat = self.local(places) + torch.arange(0, n * most, most, device=places.device)[:, None]
-        return self.stack.view(-1, most).index_select(0, flat.flatten()).view(n, -1, most)
-
-    def at(self, values: Tensor, places: Tensor) -> Tensor:
-        """Values (clients, units, most rows) at these places, (clients, units, slots)."""
-        return values[: len(places)].gather(2, self._index(places, values))
-
-    def add(self, values: Tensor, places: Tensor, more: Tensor) -> None:
-        """Add to values at these places."""
-        values.scatter_add_(2, self._index(places, values), more)
-
-    def _index(self, places: Tensor, values: Tensor) -> Tensor:
-        return self.local(places)[:, None].expand(-1, values.shape[1], -1)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slopes:
-    """One mini-batch gradient of each client, by rows: the first layer's is S·X, the other layers' are `rest`.
-
-    The ridge term is in neither: it is the same for all.
-    """
-
-    places: Tensor  # (clients, slots)
-    slopes: Tensor  # (clients, units, slots): S
-    products: Tensor  # (clients, units, most rows): S·K
-    rest: Tensor  # (clients, parameters of the other layers)
-
-    @property
-    def nbytes(self) -> int:
-        """What it takes to keep it."""
-        return self.places.nbytes + self.slopes.nbytes + self.products.nbytes + self.rest.nbytes
-
-    def first(self, layer: Layer, x: Tensor, weights: Tensor) -> Tensor:
-        """Σ w_i·(first layer's gradient of client i), for x (clients·slots, in)."""
-        scaled = (self.slopes * weights.to(self.slopes)[:, None, None]).transpose(0, 1).reshape(len(self.slopes[0]), -1)
-        return joined(layer, torch.mm(scaled, x), scaled.sum(1))
-
-    def norm2(self, grams: Grams) -> Tensor:
-        """The squared length of each client's gradient: of the first layer S·K·S."""
-        return (grams.at(self.products, self.places) * self.slopes).sum((1, 2)) + self.rest.square().sum(1)
-
-
-def joined(layer: Layer, weight: Tensor, bias: Tensor) -> Tensor:
-    """A first layer's part of θ from its weights and, if it has one, its bias."""
-    return weight.flatten() if layer.bias is None else torch.cat([weight.flatten(), bias])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RowSpace:
     """The state of one chunk's first layer during its local steps; S and S·K change in place."""
 
@@ -131,10 +62,11 @@ class RowSpace:
     decay: float  # ρ
     x: list[Tensor]  # (rows, in) of each client
     grams: Grams
-    start: Tensor  # (clients, units, rows): W·x + b at θ
+    kept: Kept
+    start: Tensor | None  # (clients, units, rows): W·x + b at θ, where it is not kept
     base: Tensor | None  # (1 or clients, last)
-    based: Tensor | None  # (clients, units, rows): base·x
-    own: Slopes | None  # c_i, where it is not in base
+    own: Slopes | None  # S_c, where shift is not all in base
+    drift: Tensor | None  # (clients, units, rows): shift·x
     slopes: Tensor  # (clients, units, rows): S
     products: Tensor  # (clients, units, rows): S·K
 
@@ -145,69 +77,92 @@ class RowSpace:
 
     def outputs(self, j: int, places: Tensor) -> Tensor:
         """W·x + b of step j for these places (clients, slots), as (clients, units, slots)."""
-        z = self.grams.at(self.start, places)
+        z = self._start(places)
         if not j:
             return z
         if self.decay != 1:
-            z.mul_(self.decay**j)
-        if self.based is not None:
-            z.sub_(self.grams.at(self.based, places), alpha=self.eta * float(grown(self.decay, j)))
-        return z.sub_(self.grams.at(self.products, places), alpha=self.eta)
+            z = z * self.decay**j
+        if self.drift is not None:
+            z = z.sub(self.grams.at(self.drift, places), alpha=self.eta * float(grown(self.decay, j)))
+        return self.grams.at(self.products, places).mul_(-self.eta).add_(z)
+
+    def _start(self, places: Tensor) -> Tensor:
+        known = self.kept.columns_at(places)
+        if known is not None:
+            return known
+        if self.start is None:
+            raise ValueError("no products at θ: neither kept nor made")
+        return self.grams.at(self.start, places)
 
     def add(self, places: Tensor, slope: Tensor) -> None:
-        """S ← ρ·S + the slopes of this step's rows − those of c_i, and S·K with it."""
-        n = len(places)
-        sums, products = self.slopes[:n], self.products[:n]
+        """S ← ρ·S + the slopes of this step's rows, and S·K with it."""
+        sums, products = self.slopes[: len(places)], self.products[: len(places)]
         if self.decay != 1:
             sums.mul_(self.decay)
         self.grams.add(sums, places, slope)
         products.baddbmm_(slope, self.grams.rows(places), beta=self.decay)
-        if self.own is not None:
-            self.grams.add(sums, self.own.places[:n], -self.own.slopes[:n])
-            products.sub_(self.own.products[:n])
 
-    def write(self, u: Tensor, theta: Tensor, taken: Ids) -> None:
-        """The first layer's parameters after so many steps of each client, into u."""
-        first, place = u[:, : self.last], self.layer.weight
-        a, b = self._factors(taken, u)
-        torch.mul(theta[: self.last], a[:, None], out=first)
-        if self.base is not None:
-            first.addcmul_(self.base, b[:, None], value=-self.eta)
+    def after(self, taken: Ids) -> "After":
+        """Where each client stands after so many steps."""
+        like = self.slopes
+        decay, t = (torch.from_numpy(x).to(like) for x in (self.decay**taken, grown(self.decay, taken)))
+        if self.own is None:
+            return After(space=self, decay=decay, t=t, slopes=self.slopes)
+        slopes = self.slopes.clone()
+        self.grams.add(slopes, self.own.places, self.own.slopes * -t[:, None, None])
+        return After(space=self, decay=decay, t=t, slopes=slopes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class After:
+    """The first layer after some steps: ρᵗ·W(θ) − η·t·base − η·S·X, with those of c_i in S."""
+
+    space: RowSpace
+    decay: Tensor  # (clients,): ρᵗ
+    t: Tensor  # (clients,)
+    slopes: Tensor  # (clients, units, rows): S
+
+    def write(self, u: Tensor, theta: Tensor) -> None:
+        """The parameters of each client, into u."""
+        space, place = self.space, self.space.layer.weight
+        first = torch.mul(theta[: space.last], self.decay[:, None], out=u[:, : space.last])
+        if space.base is not None:
+            first.addcmul_(space.base, self.t[:, None], value=-space.eta)
         weight = u[:, place.first : place.last].view(len(u), *place.shape)
-        for i, x in enumerate(self.x):
-            weight[i].addmm_(self.slopes[i, :, : len(x)], x, alpha=-self.eta)
-        if self.layer.bias is not None:
-            u[:, self.layer.bias.first : self.last].sub_(self.slopes.sum(2), alpha=self.eta)
+        for w, s, x in zip(weight, self.slopes, space.x, strict=True):
+            w.addmm_(s[:, : x.shape[0]], x, alpha=-space.eta)
+        if space.layer.bias is not None:
+            u[:, space.layer.bias.first : space.last].sub_(self.slopes.sum(2), alpha=space.eta)
 
-    def moved(self, theta: Tensor, taken: Ids, weights: Tensor) -> Tensor:
-        """Σ w_i·(first layer of u_i − θ), without any u_i."""
-        a, b = self._factors(taken, theta)
-        w, total = weights.to(theta), theta.new_zeros(self.layer.weight.shape)
-        for i, (share, x) in enumerate(zip(weights.tolist(), self.x, strict=True)):
-            total.addmm_(self.slopes[i, :, : len(x)], x, alpha=-self.eta * share)
-        whole = joined(self.layer, total, (w * -self.eta) @ self.slopes.sum(2))
-        if self.decay != 1:
-            whole.add_(theta[: self.last] * (w * (a - 1)).sum())
-        if self.base is not None:
-            shares = w * b * -self.eta
-            whole.add_(shares @ self.base if len(self.base) > 1 else shares.sum() * self.base[0])
+    def moved(self, theta: Tensor, weights: Tensor) -> Tensor:
+        """Σ w_i·(u_i − θ), without any u_i."""
+        space, w = self.space, weights.to(theta) * -self.space.eta
+        total = theta.new_zeros(space.layer.weight.shape)
+        for share, s, x in zip((weights * -space.eta).tolist(), self.slopes, space.x, strict=True):
+            total.addmm_(s[:, : x.shape[0]], x, alpha=share)
+        whole = joined(space.layer, total, w @ self.slopes.sum(2))
+        if space.decay != 1:
+            whole.add_(theta[: space.last] * ((self.decay - 1) * w).sum() / -space.eta)
+        if space.base is not None:
+            shares = w * self.t
+            whole.add_(shares @ space.base if len(space.base) > 1 else shares.sum() * space.base[0])
         return whole
 
-    def norm2(self, theta: Tensor, taken: Ids) -> Tensor:
-        """‖first layer of u_i − θ‖² of each client: ‖p − ηS·X‖² = ‖p‖² − 2ηS·(p·X) + η²S·K·S, p = (ρʲ − 1)θ − ηt_j·base."""
-        a, b = self._factors(taken, theta)
-        square = (self.products * self.slopes).sum((1, 2)).mul_(self.eta**2)
-        a, b, own = a - 1, b * -self.eta, theta[: self.last]
-        if self.decay != 1:
-            square += a.square() * own.square().sum() - 2 * self.eta * a * (self.slopes * self.start).sum((1, 2))
-        if self.base is not None and self.based is not None:
-            lengths = b.square() * self.base.square().sum(1) + 2 * a * b * (self.base @ own)
-            square += lengths - 2 * self.eta * b * (self.slopes * self.based).sum((1, 2))
+    def norm2(self, theta: Tensor) -> Tensor:
+        """‖u_i − θ‖² = ‖p − ηS·X‖² = ‖p‖² − 2ηS·(p·X) + η²S·K·S of each client, with p = (ρᵗ − 1)θ − ηt·base."""
+        space, eta, t = self.space, self.space.eta, self.t
+        products, based = space.products, space.drift
+        if space.own is not None and based is not None:
+            products = torch.addcmul(products, space.own.products, t[:, None, None], value=-1)
+            based = based + space.own.products
+        square = (products * self.slopes).sum((1, 2)).mul_(eta**2)
+        own, a = theta[: space.last], self.decay - 1
+        if space.decay != 1 and space.start is not None:
+            square += a.square() * own.square().sum() - 2 * eta * a * (self.slopes * space.start).sum((1, 2))
+        if space.base is not None and based is not None:
+            square += (eta * t).square() * space.base.square().sum(1) - 2 * eta * a * t * (space.base @ own)
+            square += 2 * eta**2 * t * (self.slopes * based).sum((1, 2))
         return square.clamp_(min=0)
-
-    def _factors(self, taken: Ids, like: Tensor) -> tuple[Tensor, Tensor]:
-        """ρʲ and t_j for these numbers of steps."""
-        return torch.from_numpy(self.decay**taken).to(like), torch.from_numpy(grown(self.decay, taken)).to(like)
 
 
 def grown(decay: float, steps: Ids | int) -> NDArray[np.float64]:

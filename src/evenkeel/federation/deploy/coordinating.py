@@ -70,7 +70,7 @@ def begin(server: Server, family: Family, tell: Callable[[str], None]) -> None:
     for port, what in ((server.inner, "SuperLink's"), (server.port, "the proxy's")):
         if not free(port):
             raise InputError(f"port {port}, {what}: is taken by another program; end that, or choose another with init")
-    told, home = commands.server_commands(server), commands.environment(server.file("home"))
+    told, home = commands.server_commands(server), commands.server_environment(server.file("home"))
     tell("starting SuperLink and the proxy")
     family.start("superlink", told["superlink"], home, server.logs / "superlink.log")
     late = time.monotonic() + START

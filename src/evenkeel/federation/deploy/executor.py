@@ -14,17 +14,18 @@ from functools import partial
 from logging import getLogger
 from typing import Any
 
-PRELOAD = (
-    "torch",
-    "sklearn.datasets",  # most of a second of a child's time, where a rehearsal's rows come from there
-    "flwr.supernode.cli",
-    "flwr.superlink.cli",
-    "evenkeel.engine",
-    "evenkeel.algorithms",
-    "evenkeel.runs",
-    "evenkeel.federation.client",
-    "evenkeel.federation.server",
-)
+PRELOAD = {
+    "flwr-serverapp": ("torch", "flwr.superlink.cli", "evenkeel.runs", "evenkeel.federation.server"),
+    "flwr-clientapp": (
+        "torch",
+        "sklearn.datasets",  # most of a second of a child's time, where a rehearsal's rows come from there
+        "flwr.supernode.cli",
+        "evenkeel.engine",
+        "evenkeel.algorithms",
+        "evenkeel.runs",
+        "evenkeel.federation.client",
+    ),
+}
 _log = getLogger("flwr")
 
 
@@ -58,7 +59,7 @@ class Forking:
     def __init__(self, task: str, pinned: str | None) -> None:
         self.task, self.pinned = task, pinned
         self.context = multiprocessing.get_context("forkserver")
-        self.context.set_forkserver_preload(list(PRELOAD))
+        self.context.set_forkserver_preload(list(PRELOAD[task]))
         first = self.context.Process(target=_nothing)  # a task's token is good for a while only: import first, ask then
         first.start()
         first.join()

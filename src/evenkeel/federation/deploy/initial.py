@@ -160,7 +160,7 @@ def _units(server: Server) -> list[Path | None]:
             f"evenkeel-{name}",
             told[name],
             command,
-            {} if name == "proxy" else commands.environment(server.file("home")),
+            {} if name == "proxy" else commands.server_environment(server.file("home")),
             server.folder if name != "executor" else server.root,
             after="evenkeel-superlink.service" if name == "executor" else "",
             low_port=name == "proxy" and server.port < 1024,
