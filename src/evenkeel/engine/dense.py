@@ -4,7 +4,6 @@ Each client of a chunk has its own θ, a row of one (clients, d) buffer. A step 
 and W ← W − η·slope·aᵀ, where the gradient is never stored: `baddbmm_` adds it to W as it computes it.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -17,16 +16,16 @@ from evenkeel.engine.chunks import Chunk, Results
 from evenkeel.engine.drawn import Batch, drawn
 from evenkeel.engine.finish import Finish, norm2
 from evenkeel.engine.kept import Kept, Scratch
-from evenkeel.engine.layers import Layer, Parameters, affine, backward, forward, losses_of, parameters, slope_of
+from evenkeel.engine.layers import Layer, Parameters, affine, forward, losses_of, parameters
 from evenkeel.engine.laying import Laying
-from evenkeel.engine.rowspace import EXPECTED, RowSpace, Work
+from evenkeel.engine.minibatch import MiniBatch
+from evenkeel.engine.rowspace import EXPECTED, RowSpace
 from evenkeel.engine.slopes import Slopes
 from evenkeel.engine.table import Table
 from evenkeel.engine.vmapped import Vmapped
 from evenkeel.protocol import Ask, Key
 from evenkeel.tasks import Task
 
-_ROUNDS = 20  # a Gram matrix that is kept is expected to serve so many rounds
 _FUSED = 4096  # entries of a weight matrix from which a product added in place is faster than product and sum
 
 
@@ -61,10 +60,10 @@ class Dense:
     def gradient(self, chunk: Chunk, ask: Ask, key: Key) -> Results:
         """∇f_i(θ, ξ) of each client, its squared norm, and the loss of that batch; or the gradients' weighted sum."""
         cfg, theta = settings(Gradient, ask.config), ask.shared["theta"]
-        if chunk.weights is not None and self._in_rows(chunk, batch=cfg.batch, steps=EXPECTED, shifted=True):
-            return self._summed(chunk, chunk.weights, theta, cfg, key)
+        if chunk.weights is not None and self.laying.worth(chunk, batch=cfg.batch, steps=EXPECTED, shifted=True):
+            return self.batches.summed(chunk, chunk.weights, theta, cfg, key)
         rows = theta.new_empty(len(chunk.ids), self.task.d)
-        loss = self._gradient(chunk, theta, cfg, key, rows)
+        loss = self.batches.gradient(chunk, theta, cfg, key, rows)
         results = Results({"loss": loss.double().cpu().numpy(), "norm2": norm2(rows)}, {"grad": chunk.total(rows)})
         if chunk.weights is not None:
             self.kept.put(key, cfg, chunk.ids, rows)
@@ -76,7 +75,7 @@ class Dense:
         how = {"batch": cfg.batch, "steps": cfg.steps, "epochs": cfg.epochs}
         plan = drawn(self.table, chunk, key, "local", dropout=self.general.dropped if cfg.dropout else (), **how)
         most, slots = plan.places.shape[1:]
-        in_rows = self._in_rows(chunk, batch=slots, steps=most, shifted="c" in ask.shared)
+        in_rows = self.laying.worth(chunk, batch=slots, steps=most, shifted="c" in ask.shared)
         first, shift = (self._row_space if in_rows else self._no_row_space)(chunk, ask, key, cfg)
         rest = first.last if first else 0
         skip = rest if chunk.weights is not None and cfg.snapshot < 0 else 0  # nobody wants u itself
@@ -97,11 +96,11 @@ class Dense:
         stack, keep = self._parameters(u), 1 - eta * self.task.l2
         if first:
             known = first.outputs(j, batch.places)
-            acts, slopes = self._passes(stack, batch, known, known)
+            acts, slopes = self.batches.passes(stack, batch, known, known)
             first.add(batch.places, slopes[0])
         else:
             start = self.kept.columns_at(batch.places) if j == 0 else None
-            acts, slopes = self._passes(stack, batch, self._inputs(batch), start)
+            acts, slopes = self.batches.passes(stack, batch, self.batches.inputs(batch), start)
         for k in range(1 if first else 0, len(stack)):
             (weight, bias), slope, a = stack[k], slopes[k], acts[k].transpose(1, 2)
             if weight[0].numel() >= _FUSED:
@@ -116,76 +115,6 @@ class Dense:
         skip = self.task.d - u.shape[1]
         return [(u[:, :0], None), *parameters(self.layers[1:], u, skip)] if skip else parameters(self.layers, u)
 
-    def _passes(
-        self, stack: Parameters, batch: Batch, x: Tensor, first: Tensor | None
-    ) -> tuple[list[Tensor], list[Tensor]]:
-        """Activations and slopes (with the rows' factors in them) of one step."""
-        masks = [m.transpose(1, 2).contiguous() for m in batch.masks]
-        acts = forward(self.layers, stack, x, masks, first)
-        slope = slope_of(self.task.kind, acts[-1], self._targets(batch)).mul_(batch.factor[:, None])
-        return acts, backward(self.layers, stack, acts, slope, masks)
-
-    def _inputs(self, batch: Batch) -> Tensor:
-        """x of a step, (clients, in, slots), in the worker's buffer."""
-        places, like = batch.places.flatten(), batch.factor
-        buffer = self.scratch.take("x", (len(places), *self.table.x.shape[1:]), like)
-        return self.table.inputs(places, out=buffer).view(*batch.places.shape, -1).transpose(1, 2)
-
-    def _targets(self, batch: Batch) -> Tensor:
-        """y of a step, (clients, slots)."""
-        y = self.table.targets(batch.places.flatten())
-        return y.view(*batch.places.shape, *y.shape[1:])
-
-    def _gradient(self, chunk: Chunk, theta: Tensor, cfg: Gradient, key: Key, into: Tensor) -> Tensor:
-        """Write each client's ∇f_i(θ, ξ) into a row, and return the losses of these batches."""
-        dropout = self.general.dropped if cfg.dropout else ()
-        (batch,) = drawn(self.table, chunk, key, cfg.phase, dropout=dropout, batch=cfg.batch, steps=1)
-        stack = parameters(self.layers, theta.expand(len(chunk.ids), -1))
-        acts, slopes = self._passes(stack, batch, self._inputs(batch), self.kept.columns_at(batch.places))
-        self._products(parameters(self.layers, into), acts[:-1], slopes)
-        losses = (losses_of(self.task.kind, acts[-1], self._targets(batch)) * batch.factor).sum(1)
-        if not self.task.l2:
-            return losses
-        into.add_(theta, alpha=self.task.l2)
-        return losses + self.task.l2 / 2 * theta.square().sum()
-
-    @staticmethod
-    def _products(into: Parameters, acts: Sequence[Tensor], slopes: Sequence[Tensor]) -> None:
-        """Each layer's gradient from its inputs and slopes."""
-        for (weight, bias), a, slope in zip(into, acts, slopes, strict=True):
-            torch.bmm(slope, a.transpose(1, 2), out=weight)
-            if bias is not None:
-                torch.sum(slope, 2, keepdim=True, out=bias)
-
-    def _slopes(self, chunk: Chunk, theta: Tensor, cfg: Gradient, key: Key) -> tuple[Slopes, Batch, Tensor, Tensor]:
-        """∇f_i(θ, ξ) of each client by rows and without the ridge term; the batch, W·x + b, and the outputs' losses."""
-        dropout = self.general.dropped if cfg.dropout else ()
-        (batch,) = drawn(self.table, chunk, key, cfg.phase, dropout=dropout, batch=cfg.batch, steps=1)
-        stack = parameters(self.layers, theta.expand(len(chunk.ids), -1))
-        known = self.kept.columns_at(batch.places)
-        known = affine(*stack[0], self._inputs(batch)) if known is None else known
-        acts, slopes = self._passes(stack, batch, known, known)
-        rest = theta.new_empty(len(chunk.ids), self.task.d - self._last)
-        self._products(parameters(self.layers[1:], rest, self._last), acts[1:-1], slopes[1:])
-        losses = (losses_of(self.task.kind, acts[-1], self._targets(batch)) * batch.factor).sum(1)
-        products = torch.bmm(slopes[0], self._laying.grams(chunk).rows(batch.places))
-        return Slopes(places=batch.places, slopes=slopes[0], products=products, rest=rest), batch, known, losses
-
-    def _summed(self, chunk: Chunk, weights: Tensor, theta: Tensor, cfg: Gradient, key: Key) -> Results:
-        """As `gradient`, from the rows: nobody's own gradient is written out."""
-        own, batch, known, losses = self._slopes(chunk, theta, cfg, key)
-        x = self._inputs(batch).transpose(1, 2).flatten(0, 1)
-        total = torch.cat([own.first(self.layers[0], x, weights), chunk.total(own.rest)])
-        squares = own.norm2(self._laying.grams(chunk))
-        if l2 := self.task.l2:
-            total.add_(theta, alpha=l2 * float(weights.sum()))
-            along = (own.slopes * known).sum((1, 2)) + own.rest @ theta[self._last :]
-            squares += l2**2 * theta.square().sum() + 2 * l2 * along
-            losses = losses + l2 / 2 * theta.square().sum()
-        self.kept.put(key, cfg, chunk.ids, own)
-        scalars = {"loss": losses.double().cpu().numpy(), "norm2": squares.clamp_(min=0).double().cpu().numpy()}
-        return Results(scalars, {"grad": total})
-
     def _row_space(self, chunk: Chunk, ask: Ask, key: Key, cfg: Local) -> tuple[RowSpace, Tensor | None]:
         """The first layer by rows, and c − c_i of the others."""
         theta, c = ask.shared["theta"], ask.shared.get("c")
@@ -193,13 +122,16 @@ class Dense:
         own, shift = None, None
         if c is not None and "c_i" in chunk.each:
             whole = c - chunk.each["c_i"]
-            base, shift = whole[:, : self._last], whole[:, self._last :]
+            base, shift = whole[:, : self.batches.last], whole[:, self.batches.last :]
         elif c is not None:
             held = self.kept.pop(key, cfg.control, chunk.ids)
-            own = held if isinstance(held, Slopes) else self._slopes(chunk, theta, cfg.control, key)[0]
+            own = held if isinstance(held, Slopes) else self.batches.slopes(chunk, theta, cfg.control, key)[0]
             shared = c.sub(theta, alpha=self.task.l2)
-            base, shift = shared[None, : self._last], torch.sub(shared[self._last :], own.rest, out=own.rest)
-        return self._laying.of(chunk, theta, base, own, cfg.eta), shift
+            base, shift = (
+                shared[None, : self.batches.last],
+                torch.sub(shared[self.batches.last :], own.rest, out=own.rest),
+            )
+        return self.laying.of(chunk, theta, base, own, cfg.eta), shift
 
     def _no_row_space(self, chunk: Chunk, ask: Ask, key: Key, cfg: Local) -> tuple[None, Tensor | None]:
         return None, self._shift(chunk, ask, key, cfg)
@@ -214,7 +146,7 @@ class Dense:
         own = self.kept.pop(key, cfg.control, chunk.ids)
         if not isinstance(own, Tensor):
             own = self._stack("shift", chunk, c)
-            self._gradient(chunk, ask.shared["theta"], cfg.control, key, own)
+            self.batches.gradient(chunk, ask.shared["theta"], cfg.control, key, own)
         return torch.sub(c, own, out=own)
 
     def _stack(self, name: str, chunk: Chunk, like: Tensor) -> Tensor:
@@ -222,39 +154,21 @@ class Dense:
         shape = len(chunk.ids), *like.shape
         return like.new_empty(shape) if chunk.weights is None else self.scratch.take(name, shape, like)
 
-    def _in_rows(self, chunk: Chunk, *, batch: int, steps: int, shifted: bool) -> bool:
-        """Whether the first layer by rows is less work, and its rows fit."""
-        units, inputs = self.layers[0].weight.shape
-        rows = int(self.table.sizes[chunk.ids].max())
-        work = Work(
-            rows=rows,
-            inputs=inputs,
-            units=units,
-            batch=min(batch, rows) or rows,
-            steps=steps,
-            shifted=shifted,
-            known=self.kept.first is not None,
-            grams=self.charge,
+    @cached_property
+    def laying(self) -> Laying:
+        """How the first layer is laid out by rows."""
+        memory, layer = self.general.memory, self.layers[0]
+        return Laying(memory=memory, layer=layer, table=self.table, kept=self.kept, scratch=self.scratch)
+
+    @cached_property
+    def batches(self) -> MiniBatch:
+        """What computes one mini-batch."""
+        return MiniBatch(
+            task=self.task,
+            table=self.table,
+            layers=self.layers,
+            dropped=self.general.dropped,
+            laying=self.laying,
+            kept=self.kept,
+            scratch=self.scratch,
         )
-        fits = len(chunk.ids) * rows * (inputs + rows) * self.task.dtype.itemsize <= self.general.memory
-        near = self.table.x.device == torch.device(self.task.device)  # else rows would be moved for each Gram matrix
-        return fits and near and work.cheaper_in_rows()
-
-    @cached_property
-    def _laying(self) -> Laying:
-        return Laying(layer=self.layers[0], table=self.table, kept=self.kept, scratch=self.scratch)
-
-    @cached_property
-    def _last(self) -> int:
-        """The first layer's parameters are θ[:_last]."""
-        return (self.layers[0].bias or self.layers[0].weight).last
-
-    @cached_property
-    def charge(self) -> float:
-        """The share of a Gram matrix that a round is charged with: where all can be kept, they serve rounds to come.
-
-        It depends on the rows alone, not on what was kept so far: the choice between weights and rows decides last
-        digits, and a run that goes on, or a worker that comes back, must choose as before.
-        """
-        everyone = float((self.table.sizes.astype(np.float64) ** 2).sum()) * self.task.dtype.itemsize
-        return 1 / _ROUNDS if everyone <= self.kept.gram_room else 1.0

@@ -1,22 +1,27 @@
 """Lays out chunks by rows: each client's rows, their Gram matrix, and the first layer's products with θ and base."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from evenkeel.engine.chunks import Chunk
 from evenkeel.engine.kept import Kept, Scratch
 from evenkeel.engine.layers import Layer, parameters
-from evenkeel.engine.rowspace import RowSpace
+from evenkeel.engine.rowspace import RowSpace, Work
 from evenkeel.engine.slopes import Grams, Slopes, gram
 from evenkeel.engine.table import Table
 
+_ROUNDS = 20  # a Gram matrix that is kept is expected to serve so many rounds
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, kw_only=True)
 class Laying:
-    """One network's first layer on one table."""
+    """One network's first layer on one table; a chunk may take `memory` bytes."""
 
+    memory: int
     layer: Layer
     table: Table
     kept: Kept
@@ -43,6 +48,36 @@ class Laying:
             slopes=self._room("slopes", x).zero_(),
             products=self._room("products", x).zero_(),
         )
+
+    def worth(self, chunk: Chunk, *, batch: int, steps: int, shifted: bool) -> bool:
+        """Whether the first layer by rows is less work, and its rows fit."""
+        units, inputs = self.layer.weight.shape
+        rows = int(self.table.sizes[chunk.ids].max())
+        work = Work(
+            rows=rows,
+            inputs=inputs,
+            units=units,
+            batch=min(batch, rows) or rows,
+            steps=steps,
+            shifted=shifted,
+            known=self.kept.first is not None,
+            grams=self.charge,
+        )
+        fits = len(chunk.ids) * rows * (inputs + rows) * self.table.task.dtype.itemsize <= self.memory
+        near = self.table.x.device == torch.device(
+            self.table.task.device
+        )  # else rows would be moved for each Gram matrix
+        return fits and near and work.cheaper_in_rows()
+
+    @cached_property
+    def charge(self) -> float:
+        """The share of a Gram matrix that a round is charged with: where all can be kept, they serve rounds to come.
+
+        It depends on the rows alone, not on what was kept so far: the choice between weights and rows decides last
+        digits, and a run that goes on, or a worker that comes back, must choose as before.
+        """
+        everyone = float((self.table.sizes.astype(np.float64) ** 2).sum()) * self.table.task.dtype.itemsize
+        return 1 / _ROUNDS if everyone <= self.kept.gram_room else 1.0
 
     def spans(self, chunk: Chunk) -> list[tuple[int, int]]:
         """Where each client's rows begin and end."""
