@@ -15,6 +15,7 @@ DASHES = {
     "scaff-pd": [1, 0],
     "scaff-pd-ia": [1, 0],
 }
+WIDE = 5  # Scaff-PD is drawn broad, so that it shows beneath Scaff-PD-IA, which lies on it
 SIDE, LOW = 300, 190
 
 
@@ -62,8 +63,10 @@ def _lines(own: Mapping[str, Any], field: str, y: Any, *, legend: bool) -> list[
         for a, c in own.items()
         for x, s in zip(c["x"], c["share"], strict=True)
     ]
+    beneath = [point for point in points if point["name"] == NAMES["scaff-pd"]]
     return [
         diagonal,
+        *([alt.Chart(rows(*beneath)).mark_line(color=GREY, strokeWidth=WIDE).encode(x=_x(), y=y)] if beneath else []),
         alt.Chart(rows(*points)).mark_line(strokeWidth=1.8).encode(x=_x(), y=y, color=colour, strokeDash=dash),
     ]
 
