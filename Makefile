@@ -30,7 +30,7 @@ test: $(STAMP) $(FEDERATE) ## run the tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
 	OMP_NUM_THREADS=1 .venv-federate/bin/python -m pytest -n 3 --dist loadfile tests/federation
 
-soak: $(FEDERATE) ## a federation through 42 faults with processes really killed; half an hour or more
+soak: $(FEDERATE) ## a federation through 42 faults with processes really killed; a quarter of an hour or more
 	OMP_NUM_THREADS=1 .venv-federate/bin/python -m pytest tests/federation/soak.py
 
 fuzz: $(STAMP) ## 120,000 mutated tables through the audit's readers
