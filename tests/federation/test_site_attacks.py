@@ -4,12 +4,14 @@ The sites are held in the middle of a round while they last; the last tests let 
 """
 
 import contextlib
+import json
 import os
 import socket
 import ssl
 import stat
 import subprocess
 import time
+import urllib.request
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -26,6 +28,7 @@ from tests.federation.places import ROOT, installed_nginx, leaks, secrets_of
 from tests.federation.small import differences
 from tests.federation.test_site_proxy import flowers_paths
 
+REPORTING = ROOT / ".venv" / "bin" / "evenkeel"  # with the extra `report`, which the federation does not need
 FLEET = [f"/v1/fleet/{path}" for path in proxy.PATHS]
 
 
@@ -249,6 +252,24 @@ def test_private_files_are_private_while_it_runs(living):
         assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
 
 
+def test_the_live_page_follows_the_run_while_it_goes_on(living):
+    """watch, in the middle of a round: what the page asks for holds the round before, and says that more will come."""
+    if not REPORTING.exists():
+        pytest.skip("the page needs the main environment, .venv")
+    command = [REPORTING, "watch", str(living.run), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watch:
+        try:
+            address = watch.stdout.readline().split(" at ")[1].split()[0]
+            with urllib.request.urlopen(f"{address}live?since=", timeout=60) as answer:  # noqa: S310 - our own
+                told = json.loads(answer.read())
+        finally:
+            watch.terminate()
+    (block,) = told["payload"]["data"]["tables"]["rounds"]
+    assert dict(block["columns"])["round"][-1] >= 1
+    assert not Run.open(living.run).finished
+    assert not leaks(json.dumps(told).encode(), secrets_of(living.folder))
+
+
 def test_the_run_ends_as_if_nobody_had_attacked(living, tmp_path):
     """θ, λ and what was measured of each site, bit for bit those of the same two sites without a network."""
     living.hold.unlink()
@@ -263,12 +284,11 @@ def test_nobody_was_refused_late_or_absent_in_the_run(living):
 
 def test_the_run_reads_like_any_other(living):
     """audit, report: no network, no Flower; nothing of them holds a secret."""
-    other = ROOT / ".venv" / "bin" / "evenkeel"
     told = living.done("audit", living.run / "clients.parquet", "--only", "round=3")
     assert "Worst off: " in told
-    if other.exists():
+    if REPORTING.exists():
         page = living.root / "report.html"
-        subprocess.run([other, "report", living.run, "--out", page], check=True, timeout=300, capture_output=True)
+        subprocess.run([REPORTING, "report", living.run, "--out", page], check=True, timeout=300, capture_output=True)
         assert b"lived" in page.read_bytes()
         assert not leaks(page.read_bytes(), secrets_of(living.folder))
     assert living.status()["run"]["finished"]
