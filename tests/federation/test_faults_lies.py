@@ -22,7 +22,8 @@ def three(tmp_path):
 def test_who_lies_or_stays_away_is_named_and_the_run_is_that_without_them(three, tmp_path):
     made = spec("scaff-pd-ia", len(NAMES), rounds=3, engine__deadline=90.0)  # three attempts of 30 s
     lies = [site("nan", A, "probe", 1), site("replay", B, "local", 1), site("unsent", C, "local", 2)]
-    numbers = ordered(three.home, [site("hang", C, "local", 0), *lies])
+    late = site("slow", B, "local", 2, seconds=8)  # it comes while C's reply is waited for, which never comes whole
+    numbers = ordered(three.home, [site("hang", C, "local", 0), *lies, late])
     runs, run = three.through(made, tmp_path / "run", 600)
     assert set(numbers) <= set(done(three.home))
     assert runs == 1

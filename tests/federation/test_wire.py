@@ -73,6 +73,9 @@ def test_a_reply_that_never_comes_whole_is_waited_for_no_longer_than_its_questio
     post.send(7, ASKED, 25.0)
     assert list(post.fetch(["a"])) == []
     assert 20 < waited[0] <= 25
+    post.send(7, Envelope(kind="ask", facts={"patience": 5.0}), 25.0)  # others must be heard while there is time
+    assert list(post.fetch(["a"])) == []
+    assert waited[1] == 5
 
 
 def test_a_superlink_that_is_away_for_long_stops_the_run_which_can_be_resumed():

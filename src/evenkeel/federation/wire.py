@@ -54,6 +54,7 @@ class GridPost:
     _unsent: set[str] = field(default_factory=set)
     _there: Mapping[int, str] = field(default_factory=dict)
     _late: float = 0.0  # when nobody waits any more for what was sent last
+    _patience: float = 1.0  # what one attempt may take
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def __post_init__(self) -> None:
@@ -74,6 +75,7 @@ class GridPost:
     def send(self, node: int, envelope_: Envelope, seconds: float) -> str:
         """One message; the id that its reply names."""
         self._late = time.monotonic() + seconds
+        self._patience = float(envelope_.facts.get("patience", seconds))
         self._largest = max(self._largest, envelope_.nbytes())
         round_ = str(envelope_.facts.get("round", ""))
         message = Message(record(envelope_), node, MESSAGE, ttl=max(seconds, 1.0), group_id=round_)
@@ -100,8 +102,11 @@ class GridPost:
             yield from self._pulled(rest[k : k + step])
 
     def _pulled(self, letters: list[str]) -> Iterator[tuple[str, Envelope | Fault]]:
-        """A reply whose sender died while it handed it over never comes whole: Flower would wait two hours for it."""
-        left = max(self._late - time.monotonic(), 1.0)
+        """A reply whose sender died while it handed it over never comes whole: Flower would wait two hours for it.
+
+        Nobody else is heard meanwhile, so it is not waited for until the deadline, but for one attempt's share of it.
+        """
+        left = max(min(self._late - time.monotonic(), self._patience), 1.0)
         http_grid.pull_objects = functools.partial(_PULLED, max_time=left)
         try:
             messages = list(self.grid.pull_messages(letters))
