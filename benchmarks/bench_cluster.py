@@ -11,7 +11,6 @@ Each part is measured in a process of its own and kept in `--record` (JSON), so 
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import warnings
@@ -22,6 +21,7 @@ import torch
 
 import cluster_rounds as rounds
 import cluster_told
+from idle import busy_cores
 
 PARAMETERS = (10_000, 100_000, 1_000_000, 10_000_000)
 WORKERS = (1, 2, 4, 8)
@@ -72,7 +72,7 @@ def here(name: str, given: list[str]) -> object:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     if name in PARTS:
-        return {"load_before": os.getloadavg()[0], "found": PARTS[name](int(given[0]))}
+        return {"busy_before": busy_cores(), "found": PARTS[name](int(given[0]))}
     n, d, many = map(int, given)
     return rounds.grown(n, d, rounds.LIGHT, many)
 
@@ -86,7 +86,7 @@ def kept(record: Path) -> dict:
 def test_a_round_on_one_and_two_workers(clients):
     """Prints the ratio; demanded is that all transports come to the same θ, and that bytes are those of the formula."""
     found = rounds.transports(clients, 40_000, rounds.PAPER, 5)
-    load = {"load_before": os.getloadavg()[0]}
+    load = {"busy_before": busy_cores()}
     print("\n" + "\n".join(cluster_told.turns({"turns": load | {"found": [{"work": "paper"} | found]}})))
     assert found["theta_apart"] < 1e-6
     counted = rounds.moved(clients, 40_000, 2, rounds=2)
@@ -108,7 +108,7 @@ def main() -> None:
         return
     record = kept(given.record)
     for part in given.parts:
-        print(f"{part}, load {os.getloadavg()[0]:.2f}", file=sys.stderr, flush=True)
+        print(part, file=sys.stderr, flush=True)
         found = alone(part, given.rounds)
         record = kept(given.record) | {part: found}
         given.record.parent.mkdir(parents=True, exist_ok=True)

@@ -26,6 +26,7 @@ import numpy as np
 import pytest
 
 from evenkeel.data.mapped import dealt, open_store, write
+from idle import busy_cores
 
 CLIENTS = (100, 1_000, 10_000, 100_000, 1_000_000)
 COHORT, ROWS, INPUTS, HIDDEN, CLASSES = 1_000, 20, 64, 512, 10
@@ -79,7 +80,7 @@ class Clock:
     """An observer that notes wall and processor seconds when each round is complete; what follows is the next one's."""
 
     def __init__(self):
-        self.wall, self.cpu = [], []
+        self.wall, self.cpu, self.own = [], [], []
 
     def begin(self, spec, first): ...
     def warn(self, line): ...
@@ -88,6 +89,8 @@ class Clock:
     def round(self, row):
         self.wall.append(time.perf_counter())
         self.cpu.append(time.process_time())
+        status = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines())
+        self.own.append(int(status["RssAnon"].split()[0]))
 
     def middle(self, which):
         """The median from one complete round to the next, checkpoints included; the last row has no round."""
@@ -115,7 +118,7 @@ def measure(place: Path) -> dict:
     """One run; to be called in a process of its own, as peak memory is the process's."""
     from evenkeel.runs import execute, parts
 
-    federation, busy = open_store(place), os.getloadavg()[0]
+    federation, busy = open_store(place), busy_cores()
     spec = spec_of(federation.n, place)
     task = parts.task_of(spec, federation)
     engine, clock = Timed(parts.transport_of(spec, task, federation)), Clock()
@@ -144,11 +147,12 @@ def measure(place: Path) -> dict:
         "whole_s": clock.middle(clock.wall),
         "wall_s": wall,
         "panel_s": float(np.median(engine.spent["score"])),
+        "own_gib": max(clock.own) / 2**20,  # without the store's mapped pages, which the system takes back at will
         "peak_gib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
         "folder_mib": disk / 2**20,
         "store_gib": sum(f.stat().st_size for f in place.iterdir()) / 2**30,
         "stale_max": stale,
-        "load_before": busy,
+        "busy_before": busy,
     }
 
 
@@ -166,8 +170,8 @@ def apart(place: Path, *, cold: bool = False) -> dict:
 def show(found: list[dict]) -> None:
     """One line a number of clients, and how busy the machine was."""
     columns = {"clients": 9, "cohort": 8, "round_s": 9, "clients_s": 10, "share": 7, "rest_s": 8, "cpu_s": 8}
-    columns |= {"cpu_share": 10, "panel_s": 9, "peak_gib": 9, "folder_mib": 11, "store_gib": 10}
-    print(f"load {os.getloadavg()[0]:.2f}\n" + "".join(f"{name:>{width}}" for name, width in columns.items()))
+    columns |= {"cpu_share": 10, "panel_s": 9, "own_gib": 9, "peak_gib": 9, "folder_mib": 11, "store_gib": 10}
+    print("".join(f"{name:>{width}}" for name, width in columns.items()))
     for row in found:
         cells = (f"{row[c]:,}" if isinstance(row[c], int) else f"{row[c]:.3f}" for c in columns)
         print("".join(f"{cell:>{w}}" for cell, w in zip(cells, columns.values(), strict=True)), flush=True)
@@ -198,10 +202,14 @@ def save(found: list[dict], docs: Path) -> None:
         .mark_line(point=True)
         .encode(x=x, y=alt.Y("seconds:Q", title="seconds a round"), color=alt.Color("part:N", title=None))
     )
-    memory = alt.Chart(alt.Data(values=table.select("clients", "peak_gib", "store_gib").to_dicts()))
-    y = alt.Y("peak_gib:Q", title="peak memory, GiB", scale=alt.Scale(domain=[0, MOST_GIB]))
-    peak = memory.mark_line(point=True, color="#333").encode(x=x, y=y)
-    both = times.properties(width=300, height=200) | peak.properties(width=300, height=200)
+    kinds = {"own_gib": "its own", "peak_gib": "with mapped pages of the store"}
+    held = table.rename(kinds).unpivot(list(kinds.values()), index="clients", variable_name="of it", value_name="gib")
+    y = alt.Y("gib:Q", title="peak memory, GiB", scale=alt.Scale(domain=[0, MOST_GIB]))
+    memory = alt.Chart(alt.Data(values=held.to_dicts())).mark_line(point=True)
+    peak = memory.encode(x=x, y=y, color=alt.Color("of it:N", title=None))
+    both = (times.properties(width=300, height=200) | peak.properties(width=300, height=200)).resolve_scale(
+        color="independent"
+    )
     (docs / "images" / "scale-clients.svg").write_text(vl_convert.vegalite_to_svg(both.to_json()), "utf-8")
 
 

@@ -27,6 +27,7 @@ from evenkeel.data.shards import Federation, Shards
 from evenkeel.engine import Engine
 from evenkeel.protocol import Ask, Key
 from evenkeel.tasks import build
+from idle import QUIET, busy_cores
 from plain_loop import Work
 
 ETA, INPUTS, HIDDEN, CLASSES = 1e-2, 784, 50, 10
@@ -113,11 +114,6 @@ def useful(data: Federation, work: Work) -> dict[str, tuple[float, float]]:
     return {phase: (float(visits[phase]) * flop[phase], float(visits[phase]) * row) for phase in PHASES}
 
 
-def quiet() -> bool:
-    """Whether the machine has been idle: less than a third of a core was busy over the last minute."""
-    return os.getloadavg()[0] < 0.33
-
-
 def measure(clients: int, rounds: int, work: Work, *, ragged: bool, loop: bool, workers: int) -> None:
     """Measure engine, plain loop and sgemm in turns, and print their table."""
     data = federation(clients, ragged=ragged)
@@ -170,8 +166,8 @@ def main() -> None:
     arguments.add_argument("--no-loop", action="store_true")
     arguments.add_argument("--refuse-busy", action="store_true", help="stop if the machine is busy")
     given = arguments.parse_args()
-    if not quiet():
-        print(f"BUSY MACHINE (load {os.getloadavg()[0]:.2f}): read only the ratios")
+    if (busy := busy_cores()) > QUIET:
+        print(f"BUSY MACHINE ({busy:.2f} cores at other work): read only the ratios")
         if given.refuse_busy:
             raise SystemExit(1)
     for clients in given.clients:

@@ -14,10 +14,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from bench_engine import Clock, quiet, sgemm, useful
+from bench_engine import Clock, sgemm, useful
 from evenkeel.runs import federation_of
 from evenkeel.runs.presets import PRESETS
 from evenkeel.runs.spec import Spec
+from idle import QUIET, busy_cores
 from plain_loop import Work
 
 WORKERS, TIMES = 2, 3
@@ -38,7 +39,7 @@ def started(folder: Path, *what: str) -> float:
 
 def main() -> None:
     """Measure and print."""
-    print("BUSY" if not quiet() else "quiet")
+    print("BUSY" if busy_cores() > QUIET else "quiet")
     with tempfile.TemporaryDirectory() as place:
         torch = [seconds("-c", "import torch") for _ in range(TIMES)]
         print(f"import torch: {min(torch):.2f} s (of {TIMES}: {', '.join(f'{t:.2f}' for t in torch)})")

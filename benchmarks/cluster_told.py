@@ -4,10 +4,10 @@ import csv
 from pathlib import Path
 
 from cluster_model import LINK, NODE, Model
+from idle import QUIET
 
 PREDICTED = (8, 64, 512)
 CASES = ((10_000, 40_000), (10_000, 1_000_000), (10_000, 10_000_000))
-QUIET = 0.8  # a load of more than this before the first round is somebody else
 
 
 def table(head: list[str], rows: list[list[str]]) -> list[str]:
@@ -22,9 +22,9 @@ def table(head: list[str], rows: list[list[str]]) -> list[str]:
 
 def machine(part: dict) -> str:
     """How busy the machine was when a part began."""
-    load = part["load_before"]
-    words = "quiet" if load < QUIET else "**busy: seconds are too long, ratios noisy**"
-    return f"Load before: {load:.1f} ({words})."
+    busy = part["busy_before"]
+    words = "quiet" if busy < QUIET else "**not quiet: seconds are too long, ratios noisy**"
+    return f"Cores busy with other work as it began: {busy:.2f} ({words})."
 
 
 def turns(record: dict) -> list[str]:
@@ -127,7 +127,7 @@ def model(record: dict) -> list[str]:
                 f"- Never shown to it: {row['clients']:,} clients, d = {row['d']:,}, {k} worker{'s' * (k > 1)}: "
                 f"said {told:.3f} s, was {was:.3f} s ({told / was - 1:+.0%})."
             )
-    busiest = max((record[name] for name in ("growth", "ray")), key=lambda part: part["load_before"])
+    busiest = max((record[name] for name in ("growth", "ray")), key=lambda part: part["busy_before"])
     return [*lines, "", *_ahead(made), "", f"What it rests on: {machine(busiest)}"]
 
 
@@ -155,7 +155,17 @@ def _ahead(made: Model) -> list[str]:
 def clients(file: Path) -> list[str]:
     """The table that `bench_cross_device --chart` kept."""
     rows = list(csv.DictReader(file.open()))
-    head = ["registered", "asked", "a round", "answering", "share", "of processor time", "peak memory", "store"]
+    head = [
+        "registered",
+        "asked",
+        "a round",
+        "answering",
+        "share",
+        "of processor time",
+        "own memory",
+        "with mapped pages",
+        "store",
+    ]
     cells = [
         [
             f"{int(r['clients']):,}",
@@ -164,13 +174,14 @@ def clients(file: Path) -> list[str]:
             f"{float(r['clients_s']):.2f} s",
             f"{float(r['share']):.0%}",
             f"{float(r['cpu_share']):.0%}",
+            f"{float(r['own_gib']):.2f} GiB",
             f"{float(r['peak_gib']):.2f} GiB",
             f"{float(r['store_gib']):.2f} GiB",
         ]
         for r in rows
     ]
-    load = max(float(r["load_before"]) for r in rows)
-    return [*table(head, cells), "", machine({"load_before": load})]
+    busy = max(float(r["busy_before"]) for r in rows)
+    return [*table(head, cells), "", machine({"busy_before": busy})]
 
 
 def parts(record: dict, file: Path) -> dict[str, list[str]]:

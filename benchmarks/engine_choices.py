@@ -16,18 +16,19 @@ from unittest import mock
 import numpy as np
 import torch
 
-from bench_engine import HIDDEN, INPUTS, PHASES, WARM_UP, Clock, engine_round, federation, quiet
+from bench_engine import HIDDEN, INPUTS, PHASES, WARM_UP, Clock, engine_round, federation
 from evenkeel.engine import Engine, dense, engine, flat, rowspace, vmapped
 from evenkeel.tasks import build
+from idle import QUIET, busy_cores
 from plain_loop import Work
 
 MIB = 2**20
 SAME = "as it is"
 PATCHES = {
     SAME: (),
-    **{f"chunks of {mib:g} MiB": ((vmapped, "_STACK_BYTES", int(mib * MIB)),) for mib in (0.5, 1, 2, 8, 16, 64)},
+    **{f"chunks of {mib:g} MiB": ((vmapped, "_STACK_BYTES", int(mib * MIB)),) for mib in (0.5, 1, 2, 4, 8, 64)},
     "one chunk a worker": ((vmapped, "_STACK_BYTES", 2**40),),
-    **{f"probe in blocks of {mib:g} MiB": ((flat, "_BLOCK_BYTES", int(mib * MIB)),) for mib in (0.5, 1, 4, 16)},
+    **{f"probe in blocks of {mib:g} MiB": ((flat, "_BLOCK_BYTES", int(mib * MIB)),) for mib in (0.5, 1, 2, 8, 16)},
     "first layer never by rows": ((rowspace.Work, "cheaper_in_rows", lambda work: False),),
     "first layer always by rows": ((rowspace.Work, "cheaper_in_rows", lambda work: True),),
     "gradient stored, then subtracted": ((dense, "_FUSED", math.inf),),
@@ -87,7 +88,10 @@ def main() -> None:
         for name in names:
             with otherwise(name):
                 engine_round(clocks[name], engines[name], theta + r * 1e-6, weights, work)
-    print(f"{given.clients} clients, {given.steps} steps, median of {given.rounds} rounds", "" if quiet() else "BUSY")
+    print(
+        f"{given.clients} clients, {given.steps} steps, median of {given.rounds} rounds",
+        "" if busy_cores() < QUIET else "BUSY",
+    )
     base = None
     for name in names:
         parts = [clocks[name].best(phase)[1] for phase in PHASES]

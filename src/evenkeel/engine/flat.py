@@ -15,7 +15,7 @@ from evenkeel.engine.path import Path
 from evenkeel.engine.table import Table
 from evenkeel.tasks.losses import SCORES
 
-_BLOCK_BYTES = 2**21  # rows of a block: they stay in the cache, and sgemm was fastest there (docs/decisions/0006)
+_BLOCK_BYTES = 2**22  # rows of a block: they stay in the cache, and sgemm was fastest there (docs/decisions/0006)
 Means = NDArray[np.float64]
 
 
