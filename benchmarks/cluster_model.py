@@ -12,6 +12,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 LINK, LATENCY, NODE = 1.25e9, 1e-4, 8  # bytes a second, seconds, workers a node: assumed
+LARGE = 1_000_000  # parameters; beyond, the vectors of a client no longer fit a core's caches, and each costs more
 ASKS, VECTORS, ITEM = 3, 2, 4  # of a round: asks, θ-sized vectors each way, bytes a number
 
 
@@ -27,12 +28,13 @@ def fitted(terms, seconds) -> list[float]:
 
 @dataclass(frozen=True, kw_only=True)
 class Model:
-    """Coefficients in seconds. A client: constant, per parameter. The server: constant, per client, per parameter.
+    """Coefficients in seconds. A client: constant, per parameter, per parameter beyond LARGE.
 
+    The server: constant, per client, per parameter.
     Ray: constant, per worker, per byte of θ, per byte of θ and worker.
     """
 
-    client: tuple[float, float]
+    client: tuple[float, float, float]
     server: tuple[float, float, float]
     ray: tuple[float, float, float, float]
 
@@ -41,7 +43,7 @@ class Model:
         """Fitted to rounds of one engine thread, and to rounds of workers that compute nothing."""
         clients = [(row["seconds"] - row["outside"]) / row["clients"] for row in growth]
         return cls(
-            client=tuple(fitted([[1, row["d"]] for row in growth], clients)),
+            client=tuple(fitted([[1, row["d"], max(0, row["d"] - LARGE)] for row in growth], clients)),
             server=tuple(fitted([[1, row["clients"], row["d"]] for row in growth], [r["outside"] for r in growth])),
             ray=tuple(
                 fitted(
@@ -53,10 +55,10 @@ class Model:
 
     def terms(self, *, clients: int, d: int, workers: int, network: bool = True) -> dict[str, float]:
         """Seconds a round by term; without a network all workers share the driver's machine."""
-        theta, r = ITEM * d, self.ray
+        theta, c, r = ITEM * d, self.client, self.ray
         nodes = -(-workers // NODE)
         return {
-            "clients": -(-clients // workers) * (self.client[0] + self.client[1] * d),
+            "clients": -(-clients // workers) * (c[0] + c[1] * d + c[2] * max(0, d - LARGE)),
             "server": self.server[0] + self.server[1] * clients + self.server[2] * d,
             "Ray": r[0] + r[1] * workers + theta * (r[2] + r[3] * workers),
             "network (assumed)": (ASKS * 2 * LATENCY + VECTORS * theta * (nodes + workers) / LINK) * network,

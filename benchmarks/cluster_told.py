@@ -108,10 +108,11 @@ def ray(record: dict) -> list[str]:
 def model(record: dict) -> list[str]:
     """How well it fits, what it says of rounds it never saw, and of more workers."""
     made = Model.of(record["growth"]["found"], record["ray"]["found"])
-    (c0, c1), (s0, s1, s2), (r0, r1, r2, r3) = made.client, made.server, made.ray
+    (c0, c1, c2), (s0, s1, s2), (r0, r1, r2, r3) = made.client, made.server, made.ray
     each = f"{1e9 * r2:.3g} ns + {1e9 * r3:.3g} ns · W"
+    own = f"{1e9 * c1:.3g} ns · d + {1e9 * c2:.3g} ns · max(0, d − 10⁶)"
     lines = [
-        f"- clients (measured): ⌈n/W⌉ · ({1e3 * c0:.3g} ms + {1e9 * c1:.3g} ns · d)",
+        f"- clients (measured): ⌈n/W⌉ · ({1e3 * c0:.3g} ms + {own})",
         f"- server (measured): {1e3 * s0:.3g} ms + {1e9 * s1:.3g} ns · n + {1e9 * s2:.3g} ns · d",
         f"- Ray (measured, W ≤ 8): {1e3 * r0:.3g} ms + {1e3 * r1:.3g} ms · W + 4d · ({each})",
         f"- network (**assumed**): 6 · 0.1 ms + 8d · (⌈W/{NODE}⌉ + W) / {LINK / 1e9:.3g} GB/s",
