@@ -10,7 +10,7 @@ from evenkeel.paper.dual_loss import DualLoss
 from evenkeel.paper.experiment import specs
 from evenkeel.paper.printed import COLUMNS, TABLE1
 from evenkeel.paper.setting import Setting
-from evenkeel.paper.study import distance, found, pieces, study, table
+from evenkeel.paper.study import distance, found, pieces, study, table, whole
 from evenkeel.paper.variants import VARIANTS, Variant
 from evenkeel.protocol import Ask, Key
 from evenkeel.runs import parts
@@ -80,6 +80,16 @@ def test_a_study_stores_ordinary_runs_and_goes_on(tmp_path, monkeypatch):
     (own,) = pieces("plain", variants.VARIANTS["plain"], tmp_path)
     assert own.job.folder.is_dir()
     assert found("plain", tmp_path)["safl"]["seeds"] == 1
+
+
+def test_a_whole_protocol_takes_each_algorithm_from_the_first_variant_that_has_it(tmp_path, monkeypatch):
+    held = {"a": {"scaffold": 0.5}, "b": dict.fromkeys(TABLE1["mnist"], 2.0), "c": {"safl": 1.0}}
+    told = {name: {a: {"distance": d} for a, d in own.items()} for name, own in held.items()}
+    monkeypatch.setattr("evenkeel.paper.study.found", lambda name, _: told[name])
+    monkeypatch.setattr("evenkeel.paper.variants.VARIANTS", dict.fromkeys(held))
+    monkeypatch.setattr("evenkeel.paper.study.PROTOCOLS", {"both": ("a", "b"), "too few": ("c",)})
+    (line,) = whole(tmp_path)
+    assert [cell.strip() for cell in line.split("|")][1:-1] == ["both", "2.00", "0.50", *["2.00"] * 4, "**1.75**"]
 
 
 def test_an_unknown_variant_is_named_with_its_nearest():

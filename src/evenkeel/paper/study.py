@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from evenkeel.paper import variants
 from evenkeel.paper.dual_loss import DualLoss
 from evenkeel.paper.judged import said
-from evenkeel.paper.printed import COLUMNS, TABLE1
-from evenkeel.paper.variants import VARIANTS, Variant, variant
+from evenkeel.paper.printed import ALGORITHMS, COLUMNS, TABLE1
+from evenkeel.paper.variants import PROTOCOLS, VARIANTS, Variant, variant
 from evenkeel.runs import Run, execute, parts
 from evenkeel.runs.board import Board
 from evenkeel.runs.compare import last
@@ -109,3 +110,16 @@ def table(out: Path, names: Sequence[str] = tuple(VARIANTS)) -> Iterator[str]:
     if missing:
         yield ""
         yield f"Not run: {', '.join(missing)}."
+    if rows := list(whole(out)):
+        yield from ("", "| protocol | " + " | ".join(ALGORITHMS) + " | mean |")
+        yield from ("|---|" + "---:|" * (len(ALGORITHMS) + 1), *rows)
+
+
+def whole(out: Path) -> Iterator[str]:
+    """Whole protocols: each algorithm's distance from print, and their mean, where all six were run."""
+    for words, names in PROTOCOLS.items():
+        measured = [found(name, out) for name in names if name in variants.VARIANTS]
+        own = [next((held[a]["distance"] for held in measured if a in held), None) for a in ALGORITHMS]
+        far = [d for d in own if d is not None]
+        if len(far) == len(own):
+            yield f"| {words} | " + " | ".join(f"{d:.2f}" for d in far) + f" | **{np.mean(far):.2f}** |"
