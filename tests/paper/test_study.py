@@ -71,6 +71,7 @@ def test_a_study_stores_ordinary_runs_and_goes_on(tmp_path, monkeypatch):
             "never": Variant(what="not run", setting=quick),
         },
     )
+    monkeypatch.setattr("evenkeel.paper.study.PROTOCOLS", {})
     study(["plain", "leak"], tmp_path, asked=1)
     lines = list(table(tmp_path, ["plain", "leak", "never"]))
     assert [line.split("|")[3].strip() for line in lines[2:4]] == ["safl", "safl"]
@@ -86,7 +87,6 @@ def test_a_whole_protocol_takes_each_algorithm_from_the_first_variant_that_has_i
     held = {"a": {"scaffold": 0.5}, "b": dict.fromkeys(TABLE1["mnist"], 2.0), "c": {"safl": 1.0}}
     told = {name: {a: {"distance": d} for a, d in own.items()} for name, own in held.items()}
     monkeypatch.setattr("evenkeel.paper.study.found", lambda name, _: told[name])
-    monkeypatch.setattr("evenkeel.paper.variants.VARIANTS", dict.fromkeys(held))
     monkeypatch.setattr("evenkeel.paper.study.PROTOCOLS", {"both": ("a", "b"), "too few": ("c",)})
     (line,) = whole(tmp_path)
     assert [cell.strip() for cell in line.split("|")][1:-1] == ["both", "2.00", "0.50", *["2.00"] * 4, "**1.75**"]

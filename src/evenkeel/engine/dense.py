@@ -76,8 +76,12 @@ class Dense:
         plan = drawn(self.table, chunk, key, "local", dropout=self.general.dropped if cfg.dropout else (), **how)
         most, slots = plan.places.shape[1:]
         in_rows = self.laying.worth(chunk, batch=slots, steps=most, shifted="c" in ask.shared)
-        first, shift = (self._row_space if in_rows else self._no_row_space)(chunk, ask, key, cfg)
-        rest = first.last if first else 0
+        first: RowSpace | None = None
+        if in_rows:
+            first, shift = self._row_space(chunk, ask, key, cfg)
+        else:
+            shift = self._shift(chunk, ask, key, cfg)
+        rest = first.layer.last if first else 0
         skip = rest if chunk.weights is not None and cfg.snapshot < 0 else 0  # nobody wants u itself
         u = self._stack("u", chunk, theta[skip:]).copy_(theta[skip:])
         finish = Finish(steps=plan.steps, cfg=cfg)
@@ -122,19 +126,16 @@ class Dense:
         own, shift = None, None
         if c is not None and "c_i" in chunk.each:
             whole = c - chunk.each["c_i"]
-            base, shift = whole[:, : self.batches.last], whole[:, self.batches.last :]
+            base, shift = whole[:, : self.layers[0].last], whole[:, self.layers[0].last :]
         elif c is not None:
             held = self.kept.pop(key, cfg.control, chunk.ids)
             own = held if isinstance(held, Slopes) else self.batches.slopes(chunk, theta, cfg.control, key)[0]
             shared = c.sub(theta, alpha=self.task.l2)
             base, shift = (
-                shared[None, : self.batches.last],
-                torch.sub(shared[self.batches.last :], own.rest, out=own.rest),
+                shared[None, : self.layers[0].last],
+                torch.sub(shared[self.layers[0].last :], own.rest, out=own.rest),
             )
         return self.laying.of(chunk, theta, base, own, cfg.eta), shift
-
-    def _no_row_space(self, chunk: Chunk, ask: Ask, key: Key, cfg: Local) -> tuple[None, Tensor | None]:
-        return None, self._shift(chunk, ask, key, cfg)
 
     def _shift(self, chunk: Chunk, ask: Ask, key: Key, cfg: Local) -> Tensor | None:
         """c − c_i of each client, in a buffer that may be overwritten."""

@@ -25,6 +25,11 @@ class Layer:
     relu: bool
     masks: tuple[int, ...]
 
+    @property
+    def last(self) -> int:
+        """Where its parameters end in θ; those of the first layer are θ[:last]."""
+        return (self.bias or self.weight).last
+
 
 def _modules(module: nn.Module, name: str = "") -> Iterator[tuple[str, nn.Module]]:
     """The modules of nested Sequentials in the order in which they run, one that runs twice twice."""

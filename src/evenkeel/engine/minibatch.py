@@ -67,8 +67,8 @@ class MiniBatch:
         known = self.kept.columns_at(batch.places)
         known = affine(*stack[0], self.inputs(batch)) if known is None else known
         acts, slopes = self.passes(stack, batch, known, known)
-        rest = theta.new_empty(len(chunk.ids), self.task.d - self.last)
-        _products(parameters(self.layers[1:], rest, self.last), acts[1:-1], slopes[1:])
+        rest = theta.new_empty(len(chunk.ids), self.task.d - self.layers[0].last)
+        _products(parameters(self.layers[1:], rest, self.layers[0].last), acts[1:-1], slopes[1:])
         losses = (losses_of(self.task.kind, acts[-1], self.targets(batch)) * batch.factor).sum(1)
         products = torch.bmm(slopes[0], self.laying.grams(chunk).rows(batch.places))
         return Slopes(places=batch.places, slopes=slopes[0], products=products, rest=rest), batch, known, losses
@@ -81,7 +81,7 @@ class MiniBatch:
         squares = own.norm2(self.laying.grams(chunk))
         if l2 := self.task.l2:
             total.add_(theta, alpha=l2 * float(weights.sum()))
-            along = (own.slopes * known).sum((1, 2)) + own.rest @ theta[self.last :]
+            along = (own.slopes * known).sum((1, 2)) + own.rest @ theta[self.layers[0].last :]
             squares += l2**2 * theta.square().sum() + 2 * l2 * along
             losses = losses + l2 / 2 * theta.square().sum()
         self.kept.put(key, cfg, chunk.ids, own)
@@ -93,11 +93,6 @@ class MiniBatch:
         dropout = self.dropped if cfg.dropout else ()
         (batch,) = drawn(self.table, chunk, key, cfg.phase, dropout=dropout, batch=cfg.batch, steps=1)
         return batch, parameters(self.layers, theta.expand(len(chunk.ids), -1))
-
-    @property
-    def last(self) -> int:
-        """The first layer's parameters are θ[:last]."""
-        return (self.layers[0].bias or self.layers[0].weight).last
 
 
 def _products(into: Parameters, acts: Sequence[Tensor], slopes: Sequence[Tensor]) -> None:

@@ -70,11 +70,6 @@ class RowSpace:
     slopes: Tensor  # (clients, units, rows): S
     products: Tensor  # (clients, units, rows): S·K
 
-    @property
-    def last(self) -> int:
-        """The first layer's parameters are θ[:last]."""
-        return (self.layer.bias or self.layer.weight).last
-
     def outputs(self, j: int, places: Tensor) -> Tensor:
         """W·x + b of step j for these places (clients, slots), as (clients, units, slots)."""
         z = self._start(places)
@@ -125,14 +120,14 @@ class After:
     def write(self, u: Tensor, theta: Tensor) -> None:
         """The parameters of each client, into u."""
         space, place = self.space, self.space.layer.weight
-        first = torch.mul(theta[: space.last], self.decay[:, None], out=u[:, : space.last])
+        first = torch.mul(theta[: space.layer.last], self.decay[:, None], out=u[:, : space.layer.last])
         if space.base is not None:
             first.addcmul_(space.base, self.t[:, None], value=-space.eta)
         weight = u[:, place.first : place.last].view(len(u), *place.shape)
         for w, s, x in zip(weight, self.slopes, space.x, strict=True):
             w.addmm_(s[:, : x.shape[0]], x, alpha=-space.eta)
         if space.layer.bias is not None:
-            u[:, space.layer.bias.first : space.last].sub_(self.slopes.sum(2), alpha=space.eta)
+            u[:, space.layer.bias.first : space.layer.last].sub_(self.slopes.sum(2), alpha=space.eta)
 
     def moved(self, theta: Tensor, weights: Tensor) -> Tensor:
         """Σ w_i·(u_i − θ), without any u_i."""
@@ -142,7 +137,7 @@ class After:
             total.addmm_(s[:, : x.shape[0]], x, alpha=share)
         whole = joined(space.layer, total, w @ self.slopes.sum(2))
         if space.decay != 1:
-            whole.add_(theta[: space.last] * ((self.decay - 1) * w).sum() / -space.eta)
+            whole.add_(theta[: space.layer.last] * ((self.decay - 1) * w).sum() / -space.eta)
         if space.base is not None:
             shares = w * self.t
             whole.add_(shares @ space.base if len(space.base) > 1 else shares.sum() * space.base[0])
@@ -156,7 +151,7 @@ class After:
             products = torch.addcmul(products, space.own.products, t[:, None, None], value=-1)
             based = based + space.own.products
         square = (products * self.slopes).sum((1, 2)).mul_(eta**2)
-        own, a = theta[: space.last], self.decay - 1
+        own, a = theta[: space.layer.last], self.decay - 1
         if space.decay != 1 and space.start is not None:
             square += a.square() * own.square().sum() - 2 * eta * a * (self.slopes * space.start).sum((1, 2))
         if space.base is not None and based is not None:
