@@ -121,7 +121,7 @@ class Dense:
 
     def _row_space(self, chunk: Chunk, ask: Ask, key: Key, cfg: Local) -> tuple[RowSpace, Tensor | None]:
         """The first layer by rows, and c − c_i of the others."""
-        theta, c = ask.shared["theta"], ask.shared.get("c")
+        theta, c, grams = ask.shared["theta"], ask.shared.get("c"), self.laying.grams(chunk)
         base: Tensor | None = None
         own, shift = None, None
         if c is not None and "c_i" in chunk.each:
@@ -129,13 +129,13 @@ class Dense:
             base, shift = whole[:, : self.layers[0].last], whole[:, self.layers[0].last :]
         elif c is not None:
             held = self.kept.pop(key, cfg.control, chunk.ids)
-            own = held if isinstance(held, Slopes) else self.batches.slopes(chunk, theta, cfg.control, key)[0]
+            own = held if isinstance(held, Slopes) else self.batches.slopes(chunk, theta, cfg.control, key, grams)[0]
             shared = c.sub(theta, alpha=self.task.l2)
             base, shift = (
                 shared[None, : self.layers[0].last],
                 torch.sub(shared[self.layers[0].last :], own.rest, out=own.rest),
             )
-        return self.laying.of(chunk, theta, base, own, cfg.eta), shift
+        return self.laying.of(chunk, theta, base, own, grams=grams, eta=cfg.eta), shift
 
     def _shift(self, chunk: Chunk, ask: Ask, key: Key, cfg: Local) -> Tensor | None:
         """c − c_i of each client, in a buffer that may be overwritten."""

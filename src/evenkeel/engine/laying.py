@@ -27,7 +27,9 @@ class Laying:
     kept: Kept
     scratch: Scratch
 
-    def of(self, chunk: Chunk, theta: Tensor, base: Tensor | None, own: Slopes | None, eta: float) -> RowSpace:
+    def of(
+        self, chunk: Chunk, theta: Tensor, base: Tensor | None, own: Slopes | None, *, grams: Grams, eta: float
+    ) -> RowSpace:
         """The row space of one chunk before its first step; `base` is one row for all clients, or one a client."""
         x = self.rows(self.spans(chunk))
         drift = None if base is None else self._products("drift", base, x)
@@ -39,7 +41,7 @@ class Laying:
             eta=eta,
             decay=1 - eta * self.table.task.l2,
             x=x,
-            grams=self.grams(chunk),
+            grams=grams,
             kept=self.kept,
             start=self._products("start", theta[None], x) if made else None,
             base=base,
@@ -64,9 +66,8 @@ class Laying:
             grams=self.charge,
         )
         fits = len(chunk.ids) * rows * (inputs + rows) * self.table.task.dtype.itemsize <= self.memory
-        near = self.table.x.device == torch.device(
-            self.table.task.device
-        )  # else rows would be moved for each Gram matrix
+        # rows on another device would be moved for each Gram matrix
+        near = self.table.x.device == torch.device(self.table.task.device)
         return fits and near and work.cheaper_in_rows()
 
     @cached_property

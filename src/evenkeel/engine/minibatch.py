@@ -12,7 +12,7 @@ from evenkeel.engine.drawn import Batch, drawn
 from evenkeel.engine.kept import Kept, Scratch
 from evenkeel.engine.layers import Layer, Parameters, affine, backward, forward, losses_of, parameters, slope_of
 from evenkeel.engine.laying import Laying
-from evenkeel.engine.slopes import Slopes
+from evenkeel.engine.slopes import Grams, Slopes
 from evenkeel.engine.table import Table
 from evenkeel.protocol import Key
 from evenkeel.tasks import Dropped, Task
@@ -61,7 +61,9 @@ class MiniBatch:
         into.add_(theta, alpha=self.task.l2)
         return losses + self.task.l2 / 2 * theta.square().sum()
 
-    def slopes(self, chunk: Chunk, theta: Tensor, cfg: Gradient, key: Key) -> tuple[Slopes, Batch, Tensor, Tensor]:
+    def slopes(
+        self, chunk: Chunk, theta: Tensor, cfg: Gradient, key: Key, grams: Grams
+    ) -> tuple[Slopes, Batch, Tensor, Tensor]:
         """∇f_i(θ, ξ) of each client by rows and without the ridge term; the batch, W·x + b, and the outputs' losses."""
         batch, stack = self.drawn(chunk, theta, cfg, key)
         known = self.kept.columns_at(batch.places)
@@ -70,15 +72,16 @@ class MiniBatch:
         rest = theta.new_empty(len(chunk.ids), self.task.d - self.layers[0].last)
         _products(parameters(self.layers[1:], rest, self.layers[0].last), acts[1:-1], slopes[1:])
         losses = (losses_of(self.task.kind, acts[-1], self.targets(batch)) * batch.factor).sum(1)
-        products = torch.bmm(slopes[0], self.laying.grams(chunk).rows(batch.places))
+        products = torch.bmm(slopes[0], grams.rows(batch.places))
         return Slopes(places=batch.places, slopes=slopes[0], products=products, rest=rest), batch, known, losses
 
     def summed(self, chunk: Chunk, weights: Tensor, theta: Tensor, cfg: Gradient, key: Key) -> Results:
         """As `gradient`, from the rows: nobody's own gradient is written out."""
-        own, batch, known, losses = self.slopes(chunk, theta, cfg, key)
+        grams = self.laying.grams(chunk)
+        own, batch, known, losses = self.slopes(chunk, theta, cfg, key, grams)
         x = self.inputs(batch).transpose(1, 2).flatten(0, 1)
         total = torch.cat([own.first(self.layers[0], x, weights), chunk.total(own.rest)])
-        squares = own.norm2(self.laying.grams(chunk))
+        squares = own.norm2(grams)
         if l2 := self.task.l2:
             total.add_(theta, alpha=l2 * float(weights.sum()))
             along = (own.slopes * known).sum((1, 2)) + own.rest @ theta[self.layers[0].last :]
