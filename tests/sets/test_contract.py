@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from evenkeel.errors import InputError
-from evenkeel.sets import SETS, CVaR, Integrated, KLBall, Simplex, TVBall
+from evenkeel.sets import SETS, ChiSquareBall, CVaR, Integrated, KLBall, Simplex, TVBall
 from tests.sets.strategies import by_conic_solver, sets, vectors
 
 every_set = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -117,3 +117,7 @@ def test_norms_of_the_papers_set_have_their_closed_forms():
     assert s.l1_norm == pytest.approx((1 + 0.2) / (1 - 0.2))
     assert s.skewness == pytest.approx((1 + 0.2**2) / ((1 - 0.2) ** 2 * 0.2))  # n·Σw² at a vertex, Σw = 1
     assert s.norms_are_exact
+
+
+def test_losses_that_hardly_differ_overflow_nothing():
+    assert ChiSquareBall(2, 1.0).support(np.array([0.0, -1.506513996007821e-155])) == pytest.approx(0.0, abs=1e-150)

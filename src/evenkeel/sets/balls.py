@@ -93,7 +93,7 @@ class ChiSquareBall(Ball):
         spread = np.maximum(np.cumsum(np.square(top)) - k * np.square(mean), 0.0)
         room = np.maximum((self.rho + 1) / self.n - 1 / k, 0.0)  # t²·spread_k that the radius leaves
         fits = (self.rho + 1) / self.n - 1 / k >= -1e-15
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             t = np.where(spread > 1e-28 * max(1.0, float(top[0] ** 2)), np.sqrt(room / spread), 0.0)
         ok = fits & (1 / k + t * (top - mean) >= -1e-12)
         value = np.where(ok, mean + t * spread, -np.inf)
